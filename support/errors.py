@@ -1,0 +1,30 @@
+"""What a user can mend is told in one line, never in a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+
+class UserError(Exception):
+    """Bad input: the message says what is wrong, where, and what to do."""
+
+
+def run(main: Callable[[], int | None]) -> None:
+    """Runs a script's main; a UserError becomes one line on stderr and exit code 2."""
+    try:
+        sys.exit(main() or 0)
+    except UserError as error:
+        sys.exit(_complain(str(error)))
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _complain(message: str) -> int:
+    print("error: " + " ".join(message.split()), file=sys.stderr)
+    return 2

@@ -1,0 +1,26 @@
+"""Long work shows how far it is: a bar on a terminal, a line every half minute in a log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TypeVar
+
+from tqdm import tqdm
+
+Item = TypeVar("Item")
+
+
+def progress(items: Iterable[Item] | None, label: str, total: int | None = None, unit: str = "it") -> tqdm[Item]:
+    """Iterate over it, or give None and call `update(n)`."""
+    terminal = sys.stderr.isatty()
+    return tqdm(
+        items,
+        desc=label,
+        total=total,
+        unit=unit,
+        mininterval=0.2 if terminal else 30,
+        dynamic_ncols=terminal,
+        leave=terminal,
+        disable=not terminal and (total or 0) < 1000,
+    )
