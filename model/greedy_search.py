@@ -1,0 +1,61 @@
+"""Greedy rewriting (Sec. 6.2: "standard greedy decoding"): many sentences at once, finished ones leave the batch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.abstractor import Abstractor
+from model.batches import END, START, UNK, SourceBatch
+from model.word_choice import candidates, log_probability, source_words
+
+_SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
+
+
+class Rewritings(NamedTuple):
+    """Rewritten sentences; END and what follows are not words of them."""
+
+    words: Tensor  # (B, T) extended ids
+    lengths: Tensor  # (B,)
+    attended: Tensor  # (B, T) the source position looked at most, for replacing UNK
+    log_probs: Tensor  # (B,) of all words and END
+    copied: Tensor  # (B, T) p_copy
+
+
+@torch.no_grad()
+def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -> Rewritings:
+    memory, state = abstractor.encode(source)
+    candidate_words = source_words(abstractor, source.extended, source.n_extra)
+    batch, device = len(source.words), source.words.device
+    words = torch.full((batch, max_words), END, device=device)
+    attended = torch.zeros_like(words)
+    copied = torch.zeros(batch, max_words, device=device)
+    log_probs = torch.zeros(batch, device=device)
+    lengths = torch.full((batch,), max_words, device=device)
+    rows = torch.arange(batch, device=device)  # of the original batch, that are still running
+    running = torch.ones_like(rows, dtype=torch.bool)
+    previous = torch.full_like(rows, START)
+    for t in range(max_words):
+        step = abstractor.step(abstractor.embedding(previous), state, memory)
+        state = step.state
+        options = candidates(abstractor, step, candidate_words, 1)
+        probability, best = options.probabilities.max(1)
+        word = options.words.gather(1, best[:, None]).squeeze(1)
+        words[rows, t] = word.where(running, END)
+        attended[rows, t] = step.attention.argmax(1)
+        copied[rows, t] = torch.sigmoid(step.copy)
+        log_probs[rows] += log_probability(probability) * running
+        ended = running & (word == END)
+        lengths[rows] = torch.where(ended, t, lengths[rows])
+        running = running & ~ended
+        previous = word.masked_fill(word >= abstractor.vocab_size, UNK)
+        alive = int(running.sum())
+        if alive == 0:
+            break
+        if alive < _SHRINK_AT * len(running):
+            keep = running.nonzero().squeeze(1)
+            rows, previous, running = rows[keep], previous[keep], running[keep]
+            memory, state, candidate_words = memory.select(keep), state.select(keep), candidate_words.select(keep)
+    return Rewritings(words, lengths, attended, log_probs, copied)

@@ -1,0 +1,58 @@
+"""Flags that the training scripts share.  Defaults are the paper's (B.2); spellings are the released code's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from support.errors import UserError
+from support.flags import flag
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceFlags:
+    device: str = flag("auto", "auto, cpu, cuda or cuda:N")
+    cuda: bool = flag(True, "stay on the CPU, like --device cpu", spelling="--no-cuda")
+
+    def pick_device(self, local_rank: int = 0) -> torch.device:
+        if not self.cuda or self.device == "cpu":
+            return torch.device("cpu")
+        if self.device == "auto":
+            return torch.device("cuda", local_rank) if torch.cuda.is_available() else torch.device("cpu")
+        try:
+            device = torch.device(self.device)
+        except RuntimeError:
+            raise UserError(f"--device {self.device} is unknown; give auto, cpu, cuda or cuda:N") from None
+        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+            raise UserError(f"--device {self.device} is not on this machine; --device cpu always works")
+        return device
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(DeviceFlags):
+    path: str = flag(help="directory of the trained model")
+    data_dir: str = flag(help="data set root", env="DATA")
+    seed: int = flag(0, "seed of initial weights, data order and sampling")
+    resume: bool = flag(False, "go on with the run in --path")
+    workers: int = flag(1, "processes that prepare batches; 0 does it in line", at_least=0)
+    max_steps: int | None = flag(None, "stop after so many updates", at_least=1)
+    keep: int = flag(3, "checkpoints to keep beside the best", at_least=0)
+    amp: bool = flag(False, "bfloat16 products on a GPU")
+    debug: bool = flag(False, "prepare batches in line and name the operation that makes a NaN")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimisationFlags:
+    lr: float = flag(1e-3, "learning rate", source="B.2", above=0)
+    decay: float = flag(0.5, "learning rate factor when validation stops improving", source="B.2", above=0)
+    lr_p: int = flag(0, "validations without improvement before the learning rate is cut", at_least=0)
+    clip: float = flag(2.0, "gradient norm limit", source="B.2", above=0)
+    batch: int = flag(32, "batch size, over all processes", source="B.2", at_least=1)
+    ckpt_freq: int = flag(3000, "updates between validations", at_least=1)
+    patience: int = flag(5, "validations without improvement before training ends", at_least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingFlags(RunFlags, OptimisationFlags):
+    """What the trainer needs."""

@@ -1,0 +1,53 @@
+"""Curves of a run: metrics.jsonl, one JSON object a line, and the same numbers for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from tensorboardX import SummaryWriter
+
+from support.files import atomic_file
+
+
+class MetricsLog:
+    """Lines {"step": n, "loss": ...} for updates and {"step": n, "val_metric": ...} for validations."""
+
+    def __init__(self, directory: Path, net: str) -> None:
+        self.net = net
+        self.path = directory / "metrics.jsonl"
+        self.file = open(self.path, "a", encoding="utf-8", buffering=1)
+        self.board = SummaryWriter(str(directory / "log"))
+
+    def training(self, step: int, values: Mapping[str, float]) -> None:
+        self._write(step, values, "")
+
+    def validation(self, step: int, values: Mapping[str, float]) -> None:
+        self._write(step, values, "val_")
+
+    def _write(self, step: int, values: Mapping[str, float], prefix: str) -> None:
+        for key, value in values.items():
+            self.board.add_scalar(f"{prefix}{key}_{self.net}", value, step)
+        named = {prefix + key: float(f"{value:.6g}") for key, value in values.items()}
+        self.file.write(json.dumps({"step": step, **named}) + "\n")
+
+    def forget_after(self, step: int) -> None:
+        """Drops what a killed run wrote after the point it is resumed from."""
+        self.file.close()
+        kept = [line for line in self.path.read_text(encoding="utf-8").splitlines() if _step(line) <= step]
+        with atomic_file(self.path) as file:
+            file.writelines(line + "\n" for line in kept)
+        self.file = open(self.path, "a", encoding="utf-8", buffering=1)
+
+
+def _step(line: str) -> float:
+    try:
+        return json.loads(line)["step"]
+    except (json.JSONDecodeError, KeyError, TypeError):  # the line that a kill cut off
+        return float("inf")
+
+
+def read_metrics(path: str | Path) -> list[dict[str, float]]:
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if _step(line) < float("inf")]

@@ -1,0 +1,156 @@
+"""Model directories in the released layout: meta.json, vocabulary, ckpt/ckpt-<metric>-<step>.
+
+What is trained here loads in the released code and the other way round; `model.released_names` has the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from data.vocabulary import Vocabulary
+from model.abstractor import Abstractor
+from model.actor_critic import ActorCritic
+from model.extractor import FfExtractor, RnnExtractor
+from model.released_names import from_released, to_released
+from support.errors import UserError
+from support.files import atomic_file, read_json, write_json
+
+Meta = dict[str, Any]
+
+ABSTRACTOR, RNN_EXTRACTOR, FF_EXTRACTOR, AGENT = (
+    "base_abstractor",
+    "ml_rnn_extractor",
+    "ml_ff_extractor",
+    "rnn-ext_abs_rl",
+)
+_CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9.]+(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
+
+
+class Checkpoint(NamedTuple):
+    path: Path
+    metric: float
+    step: int
+
+
+class Loaded(NamedTuple):
+    """A network with the vocabulary it was trained on."""
+
+    network: nn.Module
+    vocabulary: Vocabulary
+    meta: Meta
+
+
+def build_network(meta: Meta) -> nn.Module:
+    net, sizes = meta["net"], meta["net_args"]
+    if net == ABSTRACTOR:
+        return Abstractor(**sizes)
+    if net == RNN_EXTRACTOR:
+        return RnnExtractor(**sizes)
+    if net == FF_EXTRACTOR:
+        return FfExtractor(**sizes)
+    if net == AGENT:
+        variant = meta.get("variant", "released")  # directories without the key come from the released code
+        return ActorCritic(**sizes["extractor"]["net_args"], recurrent_critic=variant == "paper")
+    raise UserError(f"meta.json names an unknown network {net!r}")
+
+
+def read_meta(directory: str | Path) -> Meta:
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise UserError(f"model directory {directory} does not exist")
+    meta = read_json(directory / "meta.json")
+    if not isinstance(meta, dict) or "net" not in meta or "net_args" not in meta:
+        raise UserError(f"{directory / 'meta.json'} has no 'net' and 'net_args'; is it a model directory?")
+    return meta
+
+
+def load(directory: str | Path, *, nets: tuple[str, ...], device: torch.device | str = "cpu") -> Loaded:
+    """The best checkpoint of a model directory whose network is one of `nets`."""
+    directory, meta = Path(directory), read_meta(directory)
+    if meta["net"] not in nets:
+        raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
+    network = build_network(meta)
+    best = best_checkpoint(directory, highest=meta["net"] == AGENT)
+    load_weights(network, meta["net"], read_checkpoint(best.path)["state_dict"], best.path)
+    vocabulary = Vocabulary.load(directory / ("agent_vocab.pkl" if meta["net"] == AGENT else "vocab.pkl"))
+    size = _embedding_size(meta)
+    if len(vocabulary) != size:
+        raise UserError(f"{directory}: the vocabulary has {len(vocabulary)} words but the network {size}")
+    return Loaded(network.to(device).eval(), vocabulary, meta)
+
+
+def _embedding_size(meta: Meta) -> int:
+    sizes = meta["net_args"]["extractor"]["net_args"] if meta["net"] == AGENT else meta["net_args"]
+    return int(sizes["vocab_size"])
+
+
+def load_weights(network: nn.Module, net: str, state: Mapping[str, Any], source: Path) -> None:
+    try:
+        network.load_state_dict(from_released(net, state))
+    except (KeyError, RuntimeError) as error:
+        raise UserError(f"{source} does not fit its meta.json ({str(error).splitlines()[-1].strip()})") from None
+
+
+def checkpoints(directory: str | Path) -> list[Checkpoint]:
+    """All checkpoints of a model directory, oldest first."""
+    found = []
+    for path in Path(directory, "ckpt").glob("ckpt-*"):
+        match = _CHECKPOINT.fullmatch(path.name)
+        if match:
+            found.append(Checkpoint(path, float(match["metric"]), int(match["step"])))
+    return sorted(found, key=lambda checkpoint: checkpoint.step)
+
+
+def best_checkpoint(directory: str | Path, *, highest: bool) -> Checkpoint:
+    """Lowest loss, or highest reward; the older of two equal ones."""
+    found = checkpoints(directory)
+    if not found:
+        raise UserError(f"{Path(directory, 'ckpt')} has no checkpoint; train the model first")
+    sign = -1 if highest else 1
+    return min(found, key=lambda checkpoint: sign * checkpoint.metric)
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file can raise almost anything
+        raise UserError(f"{path} is not a readable checkpoint ({str(error).splitlines()[0]})") from None
+    if not isinstance(content, dict) or "state_dict" not in content:
+        raise UserError(f"{path} has no 'state_dict'; is it a checkpoint of this model?")
+    return content
+
+
+def write_checkpoint(directory: Path, net: str, network: nn.Module, metric: float, step: int,
+                     optimizer: torch.optim.Optimizer | None = None) -> Path:
+    """ckpt-<metric>-<step>, atomically; without an optimizer just the weights (a frozen abstractor)."""
+    state = to_released(net, network.state_dict())
+    content: dict[str, Any] = {"state_dict": state}
+    if optimizer is not None:
+        content = {"val_metric": metric, **content, "optimizer": _released_order(net, network, optimizer)}
+    name = "ckpt-0-0" if optimizer is None else f"ckpt-{metric:6f}-{step}"
+    (directory / "ckpt").mkdir(parents=True, exist_ok=True)
+    with atomic_file(directory / "ckpt" / name, "wb") as file:
+        torch.save(content, file)
+    return directory / "ckpt" / name
+
+
+def _released_order(net: str, network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Optimizer state is keyed by parameter number, and the released code numbers them in its own order."""
+    number = {name: index for index, (name, _) in enumerate(network.named_parameters())}
+    ours = list(to_released(net, number).values())
+    content = optimizer.state_dict()
+    state = {theirs: content["state"][index] for theirs, index in enumerate(ours) if index in content["state"]}
+    groups = [{**group, "params": list(range(len(ours)))} for group in content["param_groups"]]
+    return {"state": state, "param_groups": groups}
+
+
+def write_description(directory: Path, meta: Meta, vocabulary: Vocabulary, vocabulary_name: str = "vocab.pkl") -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    vocabulary.save(directory / vocabulary_name)
+    write_json(directory / "meta.json", meta)

@@ -1,0 +1,223 @@
+"""One trainer for all stages: Adam, clipping, halving learning rate, early stopping, exact resumption (B.2)."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from support.errors import UserError
+from support.files import atomic_file
+from support.progress import progress
+from training.config import TrainingFlags
+from training.distributed import Processes, total, wait_for_all
+from training.metrics_log import MetricsLog
+from training.model_directory import best_checkpoint, checkpoints, write_checkpoint
+
+SAVE_EVERY_SECONDS = 300
+
+
+class Step(NamedTuple):
+    """Losses of a batch, one an item (word, label, action), and what else is worth a curve."""
+
+    losses: Tensor  # (R,)
+    metrics: Mapping[str, float] = {}
+
+
+class Validation(NamedTuple):
+    """Sums over this process's share of the validation set."""
+
+    total: float
+    count: float
+    metrics: Mapping[str, float] = {}
+
+
+class Objective(Protocol):
+    """What differs between the stages."""
+
+    net: str  # the network's name in meta.json
+    network: nn.Module
+    highest_is_best: bool
+
+    def step(self, batch: Any) -> Step: ...
+
+    def validate(self, batches: Iterable[Any], step: int) -> Validation: ...
+
+
+class _Losses(nn.Module):
+    """The objective as a module, so that DistributedDataParallel can wrap it."""
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self.network = objective.network
+        self._step = objective.step
+
+    def forward(self, batch: Any) -> Step:
+        return self._step(batch)
+
+
+class Trainer:
+    """`training_batches(start)` yields batches endlessly from the start-th on; `validation_batches()` one pass."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        flags: TrainingFlags,
+        processes: Processes,
+        device: torch.device,
+        training_batches: Callable[[int], Iterator[Any]],
+        validation_batches: Callable[[], Iterable[Any]],
+    ) -> None:
+        self.objective, self.flags, self.processes, self.device = objective, flags, processes, device
+        self.training_batches, self.validation_batches = training_batches, validation_batches
+        self.directory = Path(flags.path)
+        network = objective.network.to(device)
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=flags.lr, fused=True)
+        self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
+            self.optimizer, "max" if objective.highest_is_best else "min", factor=flags.decay, patience=flags.lr_p
+        )
+        losses: nn.Module = _Losses(objective)
+        self.losses = DistributedDataParallel(losses) if processes.world > 1 else losses
+        self.update_count = 0
+        self.best: float | None = None
+        self.stale = 0  # validations since the best
+        self.log = MetricsLog(self.directory, objective.net) if processes.main else None
+
+    def fit(self) -> None:
+        """Trains until validation stops improving, --max_steps, or Ctrl-C; always leaves a resumable directory."""
+        if self.flags.resume:
+            self._restore()
+        if self._finished():
+            return self._say(f"nothing left to do: {self._summary()}")
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        saved_at = time.monotonic()
+        with progress(None, self.objective.net, total=self.flags.max_steps, unit=" updates") as bar:
+            bar.update(self.update_count)
+            bar.disable = bar.disable or not self.processes.main
+            try:
+                for batch in self.training_batches(self.update_count):
+                    metrics = self._update(batch)
+                    bar.set_postfix({key: f"{metrics[key]:.3g}" for key in ("loss", "reward") if key in metrics})
+                    bar.update()
+                    if self.update_count % self.flags.ckpt_freq == 0:
+                        self._validate()
+                    if self._finished():
+                        break
+                    if time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
+                        self._save()
+                        saved_at = time.monotonic()
+            except KeyboardInterrupt:
+                self._save()
+                self._say(f"\nsaved at update {self.update_count}; --resume goes on from here")
+                raise
+        if self.update_count % self.flags.ckpt_freq:
+            self._validate()
+        self._save()
+        self._say(self._summary())
+
+    def _update(self, batch: Any) -> dict[str, float]:
+        started = time.perf_counter()
+        self.objective.network.train()
+        self.optimizer.zero_grad()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.flags.amp):
+            losses, metrics = self.losses(batch.to(self.device))
+        count = total(torch.tensor(float(losses.numel()), device=self.device))
+        # Processes average their gradients, so each one's share is scaled to the mean over the global batch.
+        loss = losses.float().sum() * (self.processes.world / count)
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.objective.network.parameters(), self.flags.clip)
+        mean_loss = float(total(loss.detach())) / self.processes.world
+        if not math.isfinite(mean_loss) or not math.isfinite(float(norm)):
+            raise UserError(
+                f"loss {mean_loss}, gradient norm {float(norm)} at update {self.update_count + 1}: training stopped, "
+                f"the last checkpoint in {self.directory} is sound; a lower --lr or --clip may help, --debug tells more"
+            )
+        self.optimizer.step()
+        self.update_count += 1
+        values = {"loss": mean_loss, "grad_norm": float(norm), **metrics}
+        if self.log:
+            lr = self.optimizer.param_groups[0]["lr"]
+            self.log.training(self.update_count, {**values, "lr": lr, "seconds": time.perf_counter() - started})
+        return values
+
+    @torch.no_grad()
+    def _validate(self) -> None:
+        self.objective.network.eval()
+        result = self.objective.validate(self.validation_batches(), self.update_count)
+        names = sorted(result.metrics)
+        sums = torch.tensor([result.total, result.count, *(result.metrics[name] for name in names)], dtype=torch.float64)
+        value, count, *rest = total(sums.to(self.device) if self.device.type == "cuda" else sums).tolist()
+        metric = value / count if count else 0.0
+        sign = 1 if self.objective.highest_is_best else -1
+        improved = self.best is None or sign * metric > sign * self.best
+        self.best, self.stale = (metric, 0) if improved else (self.best, self.stale + 1)
+        self.scheduler.step(metric)
+        if self.processes.main:
+            write_checkpoint(
+                self.directory, self.objective.net, self.objective.network, metric, self.update_count, self.optimizer
+            )
+            self._forget_old_checkpoints()
+            assert self.log is not None
+            extra = {name: x / count for name, x in zip(names, rest, strict=True)} if count else {}
+            self.log.validation(self.update_count, {"metric": metric, **extra})
+            self._say(f"update {self.update_count}: validation {metric:.4f}" + (" (best)" if improved else ""))
+        self._save()
+
+    def _finished(self) -> bool:
+        limit = self.flags.max_steps
+        return self.stale >= self.flags.patience or (limit is not None and self.update_count >= limit)
+
+    def _forget_old_checkpoints(self) -> None:
+        best = best_checkpoint(self.directory, highest=self.objective.highest_is_best)
+        found = checkpoints(self.directory)
+        for checkpoint in found[: len(found) - self.flags.keep]:
+            if checkpoint != best:
+                checkpoint.path.unlink()
+
+    def _save(self) -> None:
+        """Everything that the next update depends on; the data order follows from the seed and the update count."""
+        wait_for_all()
+        if not self.processes.main:
+            return
+        content = {
+            "update_count": self.update_count,
+            "network": self.objective.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": self.scheduler.state_dict(),
+            "best": self.best,
+            "stale": self.stale,
+            "random_state": torch.get_rng_state(),
+        }
+        with atomic_file(self.directory / "resume.pt", "wb") as file:
+            torch.save(content, file)
+
+    def _restore(self) -> None:
+        path = self.directory / "resume.pt"
+        if not path.exists():
+            return
+        try:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+            self.objective.network.load_state_dict(content["network"])
+        except Exception as error:
+            raise UserError(f"{path} does not fit this run ({str(error).splitlines()[0]}); were its flags others?") from None
+        self.optimizer.load_state_dict(content["optimizer"])
+        self.scheduler.load_state_dict(content["scheduler"])
+        self.update_count, self.best, self.stale = content["update_count"], content["best"], content["stale"]
+        torch.set_rng_state(content["random_state"])
+        if self.log:
+            self.log.forget_after(self.update_count)
+
+    def _summary(self) -> str:
+        best = "no validation yet" if self.best is None else f"best validation {self.best:.4f}"
+        return f"{self.update_count} updates, {best}, in {self.directory}"
+
+    def _say(self, text: str) -> None:
+        if self.processes.main:
+            print(text, flush=True)
