@@ -1,0 +1,225 @@
+"""What the three training stages read: seeded, resumable streams of batches on torch's DataLoader.
+
+Supervised stages bucket by length as released: 6400 articles at a time are sorted, cut into batches, and the
+batches are shuffled.  The order depends on the seed and the epoch alone; worker processes never change it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from data.collate import ALL_ROWS, collate_articles, collate_extraction, collate_pairs
+from data.documents import Ints, cut, offsets, ranges
+from data.store import TokenStore
+from data.vocabulary import Vocabulary
+from model.batches import ArticleBatch, ExtractionBatch, RewritingBatch
+from support.errors import UserError
+
+HYPER_BATCH = 6400  # articles sorted together
+Batch = TypeVar("Batch", covariant=True)
+
+
+class RLBatch(NamedTuple):
+    """Whole articles, and where they lie in the store."""
+
+    articles: ArticleBatch
+    indices: Tensor  # (B,) document in the store
+
+    def to(self, device: torch.device) -> RLBatch:
+        return RLBatch(self.articles.to(device), self.indices)
+
+
+class BatchData(Protocol[Batch]):
+    """Items 0 .. n-1 of some kind, in groups that are sorted together."""
+
+    def __len__(self) -> int: ...
+
+    def hyper_batches(self, random: np.random.Generator | None) -> list[Ints]:
+        """Items in the order of batching, in an order without surprises if `random` is None."""
+
+    def collate(self, items: Ints, rank: int, world: int) -> Batch:
+        """The share of one of `world` processes in the batch of these items."""
+
+
+class ExtractionData:
+    """Labelled articles for the extractor (Sec. 3.1)."""
+
+    def __init__(
+        self,
+        store: TokenStore,
+        vocabulary: Vocabulary,
+        max_words: int | None = 100,
+        max_sentences: int | None = 60,
+    ) -> None:
+        self.store, self.word_map = store, store.map_to(vocabulary)
+        self.max_words, self.max_sentences = max_words, max_sentences
+        self.indices = _labelled(store)
+        self._sizes = cut(store.articles.sentence_counts_of(self.indices), max_sentences)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def hyper_batches(self, random: np.random.Generator | None) -> list[Ints]:
+        return [part[np.argsort(self._sizes[part], kind="stable")] for part in _parts(len(self), random)]
+
+    def collate(self, items: Ints, rank: int, world: int) -> ExtractionBatch:
+        indices = self.indices[items[rank::world]]
+        return collate_extraction(self.store, self.word_map, indices, self.max_words, self.max_sentences)
+
+
+class RewritingData:
+    """Pairs of an extracted article sentence and its abstract sentence, for the abstractor (Sec. 3.1)."""
+
+    def __init__(
+        self, store: TokenStore, vocabulary: Vocabulary, max_art: int | None = 100, max_abs: int | None = 30
+    ) -> None:
+        self.store, self.word_map, self.V = store, store.map_to(vocabulary), len(vocabulary)
+        self.max_art, self.max_abs = max_art, max_abs
+        self.pairs, self._pair_offsets = _pairs(store, _labelled(store))
+        self._source_lengths = cut(store.articles.sentence_lengths_of(self.pairs[:, 0]), max_art)
+        self._target_lengths = cut(store.abstracts.sentence_lengths_of(self.pairs[:, 1]), max_abs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def hyper_batches(self, random: np.random.Generator | None) -> list[Ints]:
+        return [self._sorted(articles) for articles in _parts(len(self._pair_offsets) - 1, random)]
+
+    def _sorted(self, articles: Ints) -> Ints:
+        starts = self._pair_offsets[articles]
+        items = ranges(starts, self._pair_offsets[articles + 1] - starts)
+        return items[np.lexsort((self._source_lengths[items], self._target_lengths[items]))]
+
+    def collate(self, items: Ints, rank: int, world: int) -> RewritingBatch:
+        rows = slice(rank, None, world) if world > 1 else ALL_ROWS
+        pairs = self.pairs[items]
+        return collate_pairs(self.store, self.word_map, pairs, self.V, self.max_art, self.max_abs, rows)
+
+
+class ArticleData:
+    """Whole articles that have an abstract, for reinforcement learning (Sec. 3.2)."""
+
+    def __init__(self, store: TokenStore, vocabulary: Vocabulary) -> None:
+        self.store, self.word_map = store, store.map_to(vocabulary)
+        self.indices = _complete(store)
+        if len(self.indices) == 0:
+            raise UserError(f"{store.name} has no article with an abstract")
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def hyper_batches(self, random: np.random.Generator | None) -> list[Ints]:
+        return [np.arange(len(self)) if random is None else random.permutation(len(self))]
+
+    def collate(self, items: Ints, rank: int, world: int) -> RLBatch:
+        indices = self.indices[items[rank::world]]
+        return RLBatch(collate_articles(self.store, self.word_map, indices), torch.from_numpy(indices))
+
+
+def training_batches(
+    data: BatchData[Batch],
+    batch_size: int,
+    seed: int,
+    start: int = 0,
+    workers: int = 0,
+    rank: int = 0,
+    world: int = 1,
+) -> Iterator[Batch]:
+    """Endless; `start` batches are skipped without being made.  Each process gets its rows of every batch."""
+    if len(data) < world:
+        raise UserError(f"{len(data)} training items cannot be shared by {world} processes")
+    return _load(data, _training_order(data, batch_size, seed, start), workers, rank, world)
+
+
+def validation_batches(
+    data: BatchData[Batch], batch_size: int, workers: int = 0, rank: int = 0, world: int = 1
+) -> Iterator[Batch]:
+    """One pass in a fixed order; every process gets every `world`-th batch, whole."""
+    order = [
+        part[start : start + batch_size]
+        for part in data.hyper_batches(None)
+        for start in range(0, len(part), batch_size)
+    ]
+    return _load(data, iter(order[rank::world]), workers)
+
+
+def _training_order(data: BatchData[Any], batch_size: int, seed: int, start: int) -> Iterator[Ints]:
+    for epoch in itertools.count():
+        random = np.random.default_rng([seed, epoch])
+        batches = [
+            batch
+            for part in data.hyper_batches(random)
+            for batch in _shuffled(np.array_split(part, -(-len(part) // batch_size)), random)
+        ]
+        yield from batches[start:]
+        start = max(0, start - len(batches))
+
+
+def _shuffled(batches: list[Ints], random: np.random.Generator) -> list[Ints]:
+    return [batches[place] for place in random.permutation(len(batches))]
+
+
+class _Batches(Dataset[Batch], Generic[Batch]):
+    """Looked up by arrays of items, so that a whole batch is made at once, in a worker if there are any."""
+
+    def __init__(self, data: BatchData[Batch], rank: int, world: int) -> None:
+        self.data, self.rank, self.world = data, rank, world
+
+    def __getitem__(self, items: Any) -> Batch:
+        return self.data.collate(items, self.rank, self.world)
+
+
+def _load(
+    data: BatchData[Batch], order: Iterator[Ints], workers: int, rank: int = 0, world: int = 1
+) -> Iterator[Batch]:
+    loader: DataLoader[Batch] = DataLoader(
+        _Batches(data, rank, world),
+        batch_size=None,
+        sampler=cast(Any, order),
+        num_workers=workers,
+        collate_fn=cast(Any, _as_is),
+    )
+    return iter(loader)
+
+
+def _as_is(batch: Any) -> Any:
+    return batch
+
+
+def _parts(count: int, random: np.random.Generator | None) -> list[Ints]:
+    order = np.arange(count) if random is None else random.permutation(count)
+    return [order[start : start + HYPER_BATCH] for start in range(0, count, HYPER_BATCH)]
+
+
+def _complete(store: TokenStore) -> Ints:
+    """Documents of which neither article nor abstract is empty."""
+    return np.flatnonzero((store.articles.sentence_counts > 0) & (store.abstracts.sentence_counts > 0))
+
+
+def _labelled(store: TokenStore) -> Ints:
+    complete = _complete(store)
+    missing = int((np.diff(store.label_offsets)[complete] == 0).sum())
+    if missing or len(complete) == 0:
+        what = f"{missing} of {len(store)} articles of {store.name} have" if missing else f"{store.name} has"
+        raise UserError(f"{what} no labels; make_extraction_labels.py adds them")
+    return complete
+
+
+def _pairs(store: TokenStore, articles: Ints) -> tuple[Ints, Ints]:
+    """Pairs (n, 2) of article and abstract sentence, neither empty, and where each article's pairs begin."""
+    starts = store.label_offsets[articles]
+    counts = store.label_offsets[articles + 1] - starts
+    firsts = store.articles.document_offsets[articles]
+    sources = np.repeat(firsts, counts) + store.labels[ranges(starts, counts)]
+    targets = ranges(store.abstracts.document_offsets[articles], counts)
+    lengths = store.articles.sentence_lengths_of(sources), store.abstracts.sentence_lengths_of(targets)
+    full = (lengths[0] > 0) & (lengths[1] > 0)
+    owners = np.repeat(np.arange(len(articles)), counts)[full]
+    return np.stack([sources, targets], axis=1)[full], offsets(np.bincount(owners, minlength=len(articles)))

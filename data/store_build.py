@@ -1,0 +1,161 @@
+"""Builds token stores in parallel.  A store is whole or absent: a killed build is simply done again."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from data.articles import Article, article_path, read_article, scan_articles, split_directory
+from data.documents import Documents, TextEncoder, pack
+from data.parallel import available_cores, chunks, map_in_order
+from data.store_files import VERSION, StoreWriter, is_current, write_words
+from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, load_word_counts, words_by_frequency
+from support.errors import UserError
+from support.files import atomic_directory
+from support.progress import progress
+
+CHUNK = 500  # articles encoded at a time by a worker
+
+
+def ensure_built(data_dir: Path, split: str, workers: int | None = None) -> Path:
+    """The folder of the split's store, which is built or rebuilt if its source changed."""
+    source = _Source.scan(data_dir, split)
+    home = _home(data_dir)
+    folder = home / split
+    if not is_current(folder, source.fingerprint):
+        with _lock(home):
+            if not is_current(folder, source.fingerprint):  # nobody else built it meanwhile
+                _build(data_dir, split, source, folder, workers or available_cores())
+    return folder
+
+
+class _Source(NamedTuple):
+    """What a store depends on."""
+
+    n_articles: int
+    counts: str | None  # fingerprint of vocab_cnt.pkl, if there is one
+    fingerprint: str
+
+    @classmethod
+    def scan(cls, data_dir: Path, split: str) -> _Source:
+        entries = scan_articles(split_directory(data_dir, split))
+        digest = hashlib.blake2b(digest_size=16)
+        for entry in entries:
+            status = entry.stat()
+            digest.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+        counts = _fingerprint_counts(data_dir / COUNTS_FILE)
+        digest.update(f"{counts} {VERSION}".encode())
+        return cls(len(entries), counts, digest.hexdigest())
+
+
+def _fingerprint_counts(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    status = path.stat()
+    return hashlib.blake2b(f"{status.st_size} {status.st_mtime_ns}".encode(), digest_size=8).hexdigest()
+
+
+def _home(data_dir: Path) -> Path:
+    """Where the stores lie: beside the splits, or in a temporary directory if that place is read-only."""
+    home = data_dir / ".store"
+    try:
+        home.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            return home
+    except OSError:
+        name = hashlib.blake2b(str(data_dir.resolve()).encode(), digest_size=8).hexdigest()
+        private = Path(tempfile.gettempdir()) / f"token-stores-{os.getuid()}"
+        private.mkdir(mode=0o700, exist_ok=True)
+        if private.stat().st_uid != os.getuid():
+            raise UserError(f"{private} belongs to somebody else; set TMPDIR to one of yours") from None
+        print(f"{home} cannot be written, so the token store goes to {private / name}", file=sys.stderr)
+        (private / name).mkdir(exist_ok=True)
+        return private / name
+
+
+@contextlib.contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    """One builder at a time; the system frees the lock even when its holder is killed."""
+    with open(home / "lock", "w") as file:
+        with contextlib.suppress(OSError):  # some network file systems cannot lock
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(data_dir: Path, split: str, source: _Source, folder: Path, workers: int) -> None:
+    for leftover in folder.parent.glob(f".{split}.*"):  # of a killed build
+        shutil.rmtree(leftover, ignore_errors=True)
+    counted = _counted_words(data_dir) if source.counts else []
+    lexicon = f"lexicon-{source.counts}.json" if source.counts else None
+    if lexicon and not (folder.parent / lexicon).exists():
+        for outdated in folder.parent.glob("lexicon-*.json"):
+            outdated.unlink()
+        write_words(folder.parent / lexicon, counted)
+    ids = {word: index for index, word in enumerate(counted, N_SPECIAL)}
+    jobs = [_Chunk(str(data_dir), split, indices) for indices in chunks(source.n_articles, CHUNK)]
+    bar: tqdm[Any] = progress(None, f"token store of {split}", source.n_articles, "article")
+    with bar, atomic_directory(folder) as temporary:
+        writer = StoreWriter(temporary)
+        for piece in map_in_order(_encode, jobs, workers):
+            number = np.array([ids.setdefault(word, len(ids) + N_SPECIAL) for word in piece.words], np.int32)
+            writer.append("article", _renumber(piece.articles, number))
+            writer.append("abstract", _renumber(piece.abstracts, number))
+            writer.append_labels(piece.labels)
+            bar.update(len(piece.labels))
+        writer.finish(source.fingerprint, lexicon, list(ids)[len(counted) :])
+
+
+def _counted_words(data_dir: Path) -> list[str]:
+    """By frequency; what equals a special name comes last, beyond the reach of any vocabulary."""
+    counts = load_word_counts(data_dir)
+    return [*words_by_frequency(counts), *(name for name in SPECIAL_NAMES if name in counts)]
+
+
+class _Chunk(NamedTuple):
+    data_dir: str
+    split: str
+    indices: range
+
+
+class _Encoded(NamedTuple):
+    """A chunk with words numbered from 0 by first occurrence in it."""
+
+    words: list[str]
+    articles: Documents
+    abstracts: Documents
+    labels: list[list[int]]
+
+
+def _encode(chunk: _Chunk) -> _Encoded:
+    encoder = TextEncoder()
+    articles, abstracts, labels = [], [], []
+    for index in chunk.indices:
+        path = article_path(chunk.data_dir, chunk.split, index)
+        article = read_article(path)
+        _check_labels(path, article)
+        articles.append(encoder.encode(article.article))
+        abstracts.append(encoder.encode(article.abstract))
+        labels.append(article.extracted or [])
+    return _Encoded(encoder.vocabulary, pack(articles), pack(abstracts), labels)
+
+
+def _check_labels(path: Path, article: Article) -> None:
+    extracted = article.extracted or []
+    n_sentences = len(article.article)
+    if len(extracted) > len(article.abstract) or not all(0 <= label < n_sentences for label in extracted):
+        raise UserError(f"{path}: the labels do not fit the text; run make_extraction_labels.py --force")
+
+
+def _renumber(texts: Documents, number: np.ndarray) -> Documents:
+    return Documents(number[texts.words], texts.sentence_offsets, texts.document_offsets)

@@ -1,0 +1,32 @@
+"""Writes the proxy labels of Eq. 6 into the JSON files: which article sentence each abstract sentence came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from data.labels import label_split
+from data.parallel import available_cores
+from support.errors import UserError, run
+from support.flags import flag, parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: str = flag(help="dataset root", env="DATA")
+    split: str = flag("val,train", "splits to label, separated by commas", source="Sec. 3.1")
+    workers: int = flag(available_cores(), "processes", at_least=1)
+    force: bool = flag(False, "label anew also where labels exist")
+
+
+def main() -> None:
+    flags = parse(Flags, __doc__ or "")
+    splits = [split for split in flags.split.split(",") if split]
+    if not splits:
+        raise UserError("--split names no split; give for example --split val,train")
+    for split in splits:
+        done = label_split(flags.data_dir, split, flags.workers, flags.force)
+        print(f"{split}: {done.labelled:,} articles labelled, {done.kept:,} had labels already", flush=True)
+
+
+if __name__ == "__main__":
+    run(main)
