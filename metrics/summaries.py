@@ -1,0 +1,98 @@
+"""Folders of summaries and references: `{i}.dec` and `{i}.ref`, or `{i}.A.ref` `{i}.B.ref` ... for several.
+
+One sentence per line, words joined by a space, `<` and `>` escaped as in the released outputs, & as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from support.errors import UserError
+
+_NAMES = {
+    "dec": re.compile(r"(0|[1-9]\d*)\.dec", re.ASCII),
+    "ref": re.compile(r"(0|[1-9]\d*)(?:\.[A-Z])?\.ref", re.ASCII),
+}
+_NAMED_AT_MOST = 3
+
+
+class Document(NamedTuple):
+    id: int
+    summary: str
+    references: tuple[str, ...]
+
+
+def escape(text: str) -> str:
+    """For .dec and .ref files: ROUGE's HTML reader would cut a sentence at "<"."""
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def unescape(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def read_documents(decode_dir: str | Path, ref_dir: str | Path) -> list[Document]:
+    """Pairs summaries and references by id, in the order of ids; a file without partner is an error."""
+    summaries, references = read_summaries(decode_dir), read_references(ref_dir)
+    check_same_ids(summaries, f"{decode_dir}/{{}}.dec", references, f"{ref_dir}/{{}}.ref")
+    return [Document(i, summaries[i], tuple(references[i])) for i in sorted(summaries)]
+
+
+def read_summaries(folder: str | Path) -> dict[int, str]:
+    return {i: read_text(paths[0]) for i, paths in _files(Path(folder), "dec").items()}
+
+
+def read_references(folder: str | Path) -> dict[int, list[str]]:
+    files = _files(Path(folder), "ref", advice="; make_eval_references.py writes them")
+    for i, paths in files.items():
+        if len(paths) > 1 and (plain := Path(folder) / f"{i}.ref") in paths:
+            other = next(path for path in paths if path != plain)
+            raise UserError(f"{folder} holds both {plain.name} and {other.name}: one reference or several?")
+    return {i: [read_text(path) for path in paths] for i, paths in files.items()}
+
+
+def read_text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UserError(f"{path} is not a text file in UTF-8")
+    return text
+
+
+def check_same_ids(left: Iterable[int], left_name: str, right: Iterable[int], right_name: str) -> None:
+    """`left_name` and `right_name` are patterns with {} for the id."""
+    without_right, without_left = sorted(set(left) - set(right)), sorted(set(right) - set(left))
+    if without_right:
+        present = left_name.format(without_right[0])
+        raise UserError(f"missing {_name_some(right_name, without_right)}, although {present} exists")
+    if without_left:
+        present = right_name.format(without_left[0])
+        raise UserError(f"missing {_name_some(left_name, without_left)}, although {present} exists")
+
+
+def _name_some(pattern: str, ids: Sequence[int]) -> str:
+    names = ", ".join(pattern.format(i) for i in ids[:_NAMED_AT_MOST])
+    return names + (f" and {len(ids) - _NAMED_AT_MOST} more" if len(ids) > _NAMED_AT_MOST else "")
+
+
+def _files(folder: Path, kind: str, advice: str = "") -> dict[int, list[Path]]:
+    """Id -> files, names sorted. Result files may lie beside them, but no summary under a broken name."""
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder{advice}")
+    files: dict[int, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or f".{kind}" not in path.name:
+            continue
+        match = _NAMES[kind].fullmatch(path.name)
+        if not match:
+            raise UserError(f"{path} is not named <number>.{kind}: rename or remove it")
+        files.setdefault(int(match[1]), []).append(path)
+    if not files:
+        raise UserError(f"{folder} holds no <number>.{kind} file{advice}")
+    return files
