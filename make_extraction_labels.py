@@ -1,4 +1,4 @@
-"""Writes the proxy labels of Eq. 6 into the JSON files: which article sentence each abstract sentence came from."""
+"""Writes the proxy labels of Eq. 6 into the JSON files: the article sentence of each abstract sentence."""
 
 from __future__ import annotations
 

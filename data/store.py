@@ -1,7 +1,8 @@
 """The token store: a split's texts as memory-mapped word ids, built once and kept beside the JSON files.
 
 Lexicon ids: 0-3 are special, then come the words of `vocab_cnt.pkl` by frequency, then the split's other
-words by first occurrence.  So the data set's own vocabulary is `id < vsize + 4`, and equal words are equal ids.
+words by first occurrence.  So the data set's own vocabulary is `id < vsize + 4`, and equal words have equal
+ids.
 """
 
 from __future__ import annotations

@@ -1,0 +1,32 @@
+"""Trains word vectors on the training split; `--w2v` of the training scripts reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from data.parallel import available_cores
+from data.store import open_store
+from data.word2vec import train_word_vectors
+from support.errors import run
+from support.flags import flag, parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    path: str = flag(help="directory for the vectors")
+    data_dir: str = flag(help="dataset root", env="DATA")
+    dim: int = flag(128, "dimensions", source="B.2", at_least=1)
+    workers: int = flag(min(available_cores(), 16), "threads; one makes runs repeatable", at_least=1)
+    epochs: int = flag(5, "passes over the text", at_least=1)
+    seed: int = flag(1, "start of the random numbers", at_least=0)
+
+
+def main() -> None:
+    flags = parse(Flags, __doc__ or "")
+    store = open_store(flags.data_dir, "train", flags.workers)
+    path = train_word_vectors(store, flags.path, flags.dim, flags.workers, flags.epochs, flags.seed)
+    print(f"{path} and {path.with_suffix('.w2v').name} written")
+
+
+if __name__ == "__main__":
+    run(main)
