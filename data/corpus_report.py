@@ -1,0 +1,138 @@
+"""`python -m data.corpus_report D` describes a data set: baselines, lengths, unknown and novel words.
+
+ROUGE is that of metrics.rouge (as ROUGE-1.5.5 -n 2 -m). The oracle extracts the sentences of the proxy labels
+(Eq. 6); unknown words are those beyond the `--vsize` most frequent training words; an n-gram of a summary is
+novel if its article lacks it (Sec. 7.1).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from data.articles import Article, article_path, count_articles, read_article, split_directory
+from data.labels import proxy_labels
+from data.sample import VOCABULARY_SIZE
+from data.vocabulary import Vocabulary, load_word_counts
+from metrics.rouge import score_documents
+from metrics.summaries import escape
+from support.errors import UserError, run
+from support.progress import progress
+
+Row = tuple[str, str]
+
+
+def corpus_report(data_dir: str, split: str, vsize: int, limit: int | None = None) -> list[Row]:
+    """Names and values of all figures, in the order of printing; `limit` reads only so many articles."""
+    total = count_articles(split_directory(data_dir, split))
+    indices = progress(range(min(total, limit or total)), f"reading {split}", total)
+    articles = [read_article(article_path(data_dir, split, index)) for index in indices]
+    articles = [article for article in articles if article.article and article.abstract]
+    if not articles:
+        raise UserError(f"{data_dir}/{split} has no article with both text and abstract")
+    known = set(Vocabulary.from_counter(load_word_counts(data_dir), vsize).words)
+    labels = [proxy_labels(article.article, article.abstract).extracted for article in articles]
+    return [
+        ("articles", f"{len(articles):,} of {total:,} in {split}"),
+        *_lengths(articles),
+        *_baselines(articles, labels),
+        *_novelty(articles, known, vsize),
+        *_positions(labels),
+    ]
+
+
+def _lengths(articles: list[Article]) -> Iterator[Row]:
+    for name, texts in (
+        ("article", [article.article for article in articles]),
+        ("summary", [article.abstract for article in articles]),
+    ):
+        lengths = [len(sentence.split()) for text in texts for sentence in text]
+        counts = [len(text) for text in texts]
+        yield f"{name} sentences", _spread(counts)
+        yield f"{name} words", f"{sum(lengths) / len(texts):.1f}"
+        yield f"words in a sentence of the {name}", _spread(lengths)
+    yield "articles with n highlights", _shares(len(article.abstract) for article in articles)
+
+
+def _baselines(articles: list[Article], labels: list[list[int]]) -> Iterator[Row]:
+    lead = [article.article[:3] for article in articles]
+    oracle = [[article.article[i] for i in chosen] for article, chosen in zip(articles, labels, strict=True)]
+    for name, summaries in (("lead-3", lead), ("oracle", oracle)):
+        pairs = zip(summaries, articles, strict=True)
+        scores = score_documents((_lines(summary), [_lines(article.abstract)]) for summary, article in pairs)
+        yield f"{name} R-1 / R-2 / R-L", " / ".join(f"{100 * f:.2f}" for f in scores[:, :, 2].mean(axis=0))
+
+
+def _novelty(articles: list[Article], known: set[str], vsize: int) -> Iterator[Row]:
+    words = [word for article in articles for sentence in article.abstract for word in sentence.split()]
+    yield f"summary words outside the {vsize:,} most frequent", _percent(word not in known for word in words)
+    for n in (1, 2, 3, 4):
+        yield f"novel {n}-grams of summaries", _percent(_novel_ngrams(articles, n))
+    repeats = [_repeated_bigrams(article.abstract) for article in articles]
+    yield "repeated bigrams in a summary", f"{_mean(repeats):.2f}"
+
+
+def _novel_ngrams(articles: list[Article], n: int) -> Iterator[bool]:
+    for article in articles:
+        seen = {ngram for sentence in article.article for ngram in _ngrams(sentence, n)}
+        for sentence in article.abstract:
+            yield from (ngram not in seen for ngram in _ngrams(sentence, n))
+
+
+def _repeated_bigrams(summary: list[str]) -> int:
+    bigrams = [bigram for sentence in summary for bigram in _ngrams(sentence, 2)]
+    return len(bigrams) - len(set(bigrams))
+
+
+def _ngrams(sentence: str, n: int) -> Iterator[tuple[str, ...]]:
+    words = sentence.split()
+    return zip(*(words[start:] for start in range(n)), strict=False)
+
+
+def _positions(labels: list[list[int]]) -> Iterator[Row]:
+    picked = Counter(min(position, 10) for chosen in labels for position in chosen)
+    shares = [f"{'10+' if p == 10 else p}: {picked[p] / len(labels):.2f}" for p in sorted(picked)]
+    yield "oracle sentences at position p, per article", "  ".join(shares)
+    yield "summaries in the order of the article", _percent(chosen == sorted(chosen) for chosen in labels)
+
+
+def _lines(sentences: list[str]) -> str:
+    return escape("\n".join(sentences))
+
+
+def _mean(values: list[int]) -> float:
+    return sum(values) / len(values)
+
+
+def _spread(values: list[int]) -> str:
+    return f"{_mean(values):.1f}  (min {min(values)}, max {max(values)})"
+
+
+def _percent(flags: Iterable[bool]) -> str:
+    marks = list(flags)
+    return f"{100 * sum(marks) / max(1, len(marks)):.1f}%"
+
+
+def _shares(values: Iterable[int]) -> str:
+    counts = Counter(values)
+    return "  ".join(f"{value}: {100 * counts[value] / counts.total():.1f}%" for value in sorted(counts))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m data.corpus_report", description=__doc__)
+    parser.add_argument("data_dir", nargs="?", default=os.environ.get("DATA"), help="data set root, or $DATA")
+    parser.add_argument("--split", default="test", help="train, val or test (default)")
+    parser.add_argument("--vsize", type=int, default=VOCABULARY_SIZE, help="known words (%(default)s)")
+    parser.add_argument("--limit", type=int, help="read only so many articles")
+    flags = parser.parse_args()
+    if not flags.data_dir:
+        raise UserError("which data set? give its directory, or set $DATA")
+    rows = corpus_report(flags.data_dir, flags.split, flags.vsize, flags.limit)
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows))
+
+
+if __name__ == "__main__":
+    run(main)
