@@ -46,8 +46,8 @@ def meteor_jar() -> Path:
     if named := os.environ.get("METEOR"):
         return Path(named)
     package = importlib.util.find_spec("pycocoevalcap")
-    folder = Path(str(package.origin)).parent if package else Path("pycocoevalcap")
-    return folder / "meteor" / "meteor-1.5.jar"
+    places = package.submodule_search_locations or [] if package else []
+    return Path(next(iter(places), "pycocoevalcap")) / "meteor" / "meteor-1.5.jar"
 
 
 def jar_digest() -> str:

@@ -10,7 +10,6 @@ script's default.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from metrics.lcs import Lanes, union_lcs
+from metrics.ngrams import clipped_matches, ngrams
 from metrics.porter import stem
 from metrics.wordnet import exceptions
 
@@ -43,17 +43,17 @@ def score_document(summary: str, references: Sequence[str]) -> tuple[Score, Scor
     """ROUGE-1, ROUGE-2 and ROUGE-L of a summary."""
     sentences = _sentences(summary)
     unigrams = _flatten(sentences)
-    bigrams = list(itertools.pairwise(unigrams))
+    bigrams = list(ngrams(unigrams, 2))
     unigram_counts, bigram_counts, lanes = Counter(unigrams), Counter(bigrams), Lanes.of(sentences)
     hits_1 = hits_2 = hits_l = wanted_1 = wanted_2 = 0
     for reference in references:
         reference_sentences = _sentences(reference)
         words = _flatten(reference_sentences)
-        pairs = list(itertools.pairwise(words))
+        pairs = list(ngrams(words, 2))
         on_lcs = [word for sentence in reference_sentences for word in union_lcs(sentence, lanes)]
-        hits_1 += _clipped(words, unigram_counts)
-        hits_2 += _clipped(pairs, bigram_counts)
-        hits_l += _clipped(on_lcs, unigram_counts)
+        hits_1 += clipped_matches(Counter(words), unigram_counts)
+        hits_2 += clipped_matches(Counter(pairs), bigram_counts)
+        hits_l += clipped_matches(Counter(on_lcs), unigram_counts)
         wanted_1 += len(words)
         wanted_2 += len(pairs)
     given_1, given_2 = len(unigrams) * len(references), len(bigrams) * len(references)
@@ -85,11 +85,6 @@ def _sentences(text: str) -> list[list[str]]:
 
 def _flatten(sentences: list[list[str]]) -> list[str]:
     return [word for sentence in sentences for word in sentence]
-
-
-def _clipped(found: Sequence, available: Counter) -> int:
-    """How many of the found items the summary holds, none counted more often than it stands there."""
-    return sum(min(count, available[item]) for item, count in Counter(found).items() if item in available)
 
 
 def _score(hits: int, wanted: int, given: int) -> Score:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.errors import UserError
+from support.files import read_json
 
 _NAMES = {
     "dec": re.compile(r"(0|[1-9]\d*)\.dec", re.ASCII),
@@ -39,6 +40,15 @@ def read_documents(decode_dir: str | Path, ref_dir: str | Path) -> list[Document
     summaries, references = read_summaries(decode_dir), read_references(ref_dir)
     check_same_ids(summaries, f"{decode_dir}/{{}}.dec", references, f"{ref_dir}/{{}}.ref")
     return [Document(i, summaries[i], tuple(references[i])) for i in sorted(summaries)]
+
+
+def decoded_split(decode_dir: Path) -> str:
+    """The split that a decode directory's log.json names."""
+    log = read_json(decode_dir / "log.json")
+    split = log.get("split") if isinstance(log, dict) else None
+    if not isinstance(split, str):
+        raise UserError(f"{decode_dir / 'log.json'} names no split: is this the output of a decode script?")
+    return split
 
 
 def read_summaries(folder: str | Path) -> dict[int, str]:

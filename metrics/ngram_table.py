@@ -1,0 +1,106 @@
+"""What metrics.novelty and metrics.repetition share: a row per system, a column per order of n-gram."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from metrics.summaries import check_same_ids, decoded_split, read_summaries, unescape
+from support.errors import UserError
+from support.files import read_json, write_json
+from support.progress import progress
+
+ORDERS = (1, 2, 3, 4)
+REFERENCES = "reference summaries"
+
+
+class Count(NamedTuple):
+    found: int  # n-grams that are novel, or repeated
+    total: int
+
+
+# (the summaries of a document, its article, order) -> a count for each summary
+Measure = Callable[[Sequence[Sequence[str]], Sequence[str], int], list[Count]]
+Summaries = dict[int, str]
+
+
+def percentages(measure: Measure, systems: dict[str, Summaries], articles: Path) -> dict[str, list[float]]:
+    """System -> percentage per order, one ratio over all documents; the references are the last system."""
+    ids = sorted(next(iter(systems.values())))
+    totals = np.zeros((len(ORDERS), len(systems) + 1, len(Count._fields)), dtype=np.int64)
+    for i in progress(ids, "n-grams", total=len(ids), unit="doc"):
+        article, abstract = _read_article(articles / f"{i}.json")
+        texts = [words(unescape(summaries[i])) for summaries in systems.values()] + [abstract]
+        totals += np.array([measure(texts, article, order) for order in ORDERS])
+    found, total = totals[..., 0], np.maximum(totals[..., 1], 1)
+    rows = (100 * found / total).T.tolist()
+    return dict(zip([*systems, REFERENCES], rows, strict=True))
+
+
+def words(text: str) -> list[str]:
+    """All sentences joined; lower-cased, as all that the models read and write."""
+    return text.lower().split()
+
+
+def run_table(measure: Measure, name: str, description: str) -> None:
+    """The command line: prints the table and writes <decode_dir>/<name>.json for each system."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m metrics.{name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folders", nargs="+", type=Path, help="decode directory, or folder of .dec files")
+    parser.add_argument("--data_dir", "--data-dir", help="dataset root, or $DATA")
+    parser.add_argument("--split", help="where no log.json names the split")
+    parser.set_defaults(data_dir=os.environ.get("DATA"))
+    args = parser.parse_args()
+    if not args.data_dir:
+        raise UserError("where are the articles? give --data_dir or set $DATA")
+    systems = {str(folder): read_summaries(_summary_folder(folder)) for folder in args.folders}
+    first = str(args.folders[0])
+    for system, summaries in systems.items():
+        check_same_ids(systems[first], f"{first}/{{}}.dec", summaries, f"{system}/{{}}.dec")
+    articles = Path(args.data_dir) / (args.split or _common_split(args.folders))
+    rows = percentages(measure, systems, articles)
+    for system, summaries in systems.items():
+        percent = dict(zip(map(str, ORDERS), rows[system], strict=True))
+        write_json(Path(system) / f"{name}.json", {"documents": len(summaries), "percent": percent})
+    print(table(rows, name))
+
+
+def table(rows: dict[str, list[float]], title: str) -> str:
+    width = max(len(name) for name in [*rows, title + " (%)"])
+    lines = [f"{title + ' (%)':<{width}}" + "".join(f"{f'{order}-gram':>9}" for order in ORDERS)]
+    lines += [f"{name:<{width}}" + "".join(f"{value:9.1f}" for value in row) for name, row in rows.items()]
+    return "\n".join(lines)
+
+
+def _summary_folder(folder: Path) -> Path:
+    return folder / "output" if (folder / "output").is_dir() else folder
+
+
+def _common_split(folders: list[Path]) -> str:
+    """By log.json, which lies in the folder or, for output_top<n> of a baseline, above it."""
+    splits = {}
+    for folder in folders:
+        logs = [place for place in (folder, folder.absolute().parent) if (place / "log.json").is_file()]
+        if not logs:
+            raise UserError(f"{folder} has no log.json that names the split: give --split")
+        splits[decoded_split(logs[0])] = folder
+    if len(splits) > 1:
+        names = ", ".join(f"{folder} is of {split}" for split, folder in splits.items())
+        raise UserError(f"the systems are of different splits: {names}")
+    return next(iter(splits))
+
+
+def _read_article(path: Path) -> tuple[list[str], list[str]]:
+    value = read_json(path)
+    try:
+        return words(" ".join(value["article"])), words(" ".join(value["abstract"]))
+    except (KeyError, TypeError):
+        raise UserError(f"{path} is not an article: it needs the lists article and abstract") from None
