@@ -1,0 +1,1 @@
+"""`python -m data.prepare FORMAT ...`: real data as they are distributed -> the data set layout."""
