@@ -101,15 +101,13 @@ def collate_pairs(
     Rows are sorted by target length, longest first.  `rows` keeps a process's share of the batch; the numbers
     of words outside the vocabulary are still those of the whole, so that processes together train as one.
     """
-    by_target = np.argsort(-cut(store.abstracts.sentence_lengths_of(pairs[:, 1]), max_abs), kind="stable")
-    pairs = pairs[by_target]
     words, lengths = gather(store.articles, pairs[:, 0], max_art)
     extra = _ExtraWords.number(words, lengths, word_map, shared=True)
     source = _source_batch(words, lengths, word_map, extra, V)
     target_words, target_lengths = gather(store.abstracts, pairs[:, 1], max_abs)
     inputs, targets, steps = _targets(target_words, target_lengths, word_map, extra, V)
-    batch = RewritingBatch(source, inputs, targets, steps)
-    return batch if rows == ALL_ROWS else _share(batch, rows)
+    longest_first = torch.argsort(steps, descending=True, stable=True)
+    return _select(RewritingBatch(source, inputs, targets, steps), longest_first[rows])
 
 
 class _ExtraWords(NamedTuple):
@@ -177,8 +175,8 @@ def _targets(
     return torch.from_numpy(inputs), torch.from_numpy(targets), torch.from_numpy(lengths + 1)
 
 
-def _share(batch: RewritingBatch, rows: slice) -> RewritingBatch:
-    """Some rows, padded no wider than they need."""
+def _select(batch: RewritingBatch, rows: Tensor) -> RewritingBatch:
+    """The rows in that order, padded no wider than they need."""
     words, extended, lengths, n_extra = batch.source
     S, T = int(lengths[rows].max()), int(batch.lengths[rows].max())
     source = SourceBatch(words[rows, :S], extended[rows, :S], lengths[rows], n_extra[rows])

@@ -31,7 +31,7 @@ def initial_embedding(
     if vectors.matrix.shape[1] != dim:
         raise UserError(f"{path} has {vectors.matrix.shape[1]} dimensions, the model needs {dim} (--emb_dim)")
     known = [(wanted[word], row) for row, word in enumerate(vectors.words) if word in wanted]
-    if not known:
+    if not any(index >= N_SPECIAL for index, _ in known):
         raise UserError(f"{path} knows no word of the vocabulary; was it trained on other data?")
     ids, rows = np.array(known).T
     matrix = torch.randn(len(vocabulary), dim, generator=generator)

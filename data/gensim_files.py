@@ -1,6 +1,6 @@
 """Reads the word vectors out of a file that gensim saved, of version 3 or 4, without running any code in it.
 
-Such a file is a pickle.  Arrays, strings and containers are read; other objects become records of their state.
+Such a file is a pickle.  Arrays, strings and containers are read; other objects become records of state.
 """
 
 from __future__ import annotations

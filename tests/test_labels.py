@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from tiny_data import contents, kill_when, random_pairs, run_python, texts, write_split
+
+from data.articles import article_path, read_article
+from data.labels import label_split, proxy_labels
+
+
+def lcs(a: list[str], b: list[str]) -> int:
+    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            table[i + 1][j + 1] = table[i][j] + 1 if x == y else max(table[i][j + 1], table[i + 1][j])
+    return table[-1][-1]
+
+
+def test_golden_labels_are_reproduced_to_the_bit(golden):
+    inputs = json.loads((golden / "labels_input.json").read_text())
+    expected = json.loads((golden / "labels_expected.json").read_text())
+    for article, labels in zip(inputs, expected, strict=True):
+        found = proxy_labels(article["article"], article["abstract"])
+        assert (found.extracted, found.score) == (labels["extracted"], labels["score"]), article["id"]
+
+
+@given(texts, texts)
+def test_labels_equal_equation_6_written_out(article, abstract):
+    free, extracted, scores = list(range(len(article))), [], []
+    for sentence in abstract:
+        if not free:
+            break
+        target = sentence.split()
+        recalls = [lcs(article[index].split(), target) / len(target) if target else 0.0 for index in free]
+        scores.append(max(recalls))
+        extracted.append(free.pop(recalls.index(max(recalls))))
+    assert proxy_labels(article, abstract) == (extracted, scores)
+
+
+def test_released_files_are_labelled_byte_by_byte(golden, tmp_path):
+    for split in ("train", "val"):
+        (tmp_path / split).mkdir()
+        for index, path in enumerate(sorted((golden / "data" / split).glob("*.json"))):
+            value = json.loads(path.read_text())
+            unlabelled = {name: value[name] for name in ("id", "article", "abstract")}
+            (tmp_path / split / f"{index}.json").write_text(json.dumps(unlabelled, indent=4))
+    result = run_python("make_extraction_labels.py", "--data_dir", str(tmp_path))
+    assert result.returncode == 0 and "val: 40 articles labelled" in result.stdout
+    for split in ("train", "val"):
+        for index, path in enumerate(sorted((golden / "data" / split).glob("*.json"))):
+            assert (tmp_path / split / f"{index}.json").read_bytes() == path.read_bytes()
+
+
+def test_labelled_articles_are_skipped_and_implausible_labels_replaced(tmp_path):
+    write_split(tmp_path, "train", [(["a", "b"], ["b"])] * 6, labels=True)
+    changes = [{"extracted": [0]}, {"extracted": [5]}, {"extracted": [1, 0]}, {"score": []}]
+    changes.append({"extracted": None})
+    for index, change in enumerate(changes):
+        path = article_path(tmp_path, "train", index)
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert label_split(tmp_path, "train", workers=1) == (4, 2)
+    found = [read_article(article_path(tmp_path, "train", index)).extracted for index in range(6)]
+    assert found == [[0], [1], [1], [1], [1], [1]]
+    assert label_split(tmp_path, "train", workers=1, force=True) == (6, 0)
+    assert read_article(article_path(tmp_path, "train", 0)).extracted == [1]
+
+
+def test_other_fields_survive(tmp_path):
+    write_split(tmp_path, "test", [(["a"], ["a"])])
+    path = article_path(tmp_path, "test", 0)
+    path.write_text(json.dumps({"url": "u", **json.loads(path.read_text()), "references": [["r"], ["s"]]}))
+    result = run_python("make_extraction_labels.py", "--split", "test", DATA=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    value = json.loads(path.read_text())
+    assert value["url"] == "u" and value["references"] == [["r"], ["s"]] and value["extracted"] == [0]
+
+
+def test_kill_during_labelling_then_again_gives_the_same_files(tmp_path):
+    pairs = random_pairs(4000)
+    write_split(tmp_path / "whole", "train", pairs)
+    label_split(tmp_path / "whole", "train")
+    write_split(tmp_path / "killed", "train", pairs)
+    script = ["make_extraction_labels.py", "--data_dir", str(tmp_path / "killed"), "--split", "train"]
+    killed = []
+    for place in (10, 1500):
+        path = article_path(tmp_path / "killed", "train", place)
+        before = path.stat().st_mtime_ns
+        killed.append(kill_when(lambda path=path, before=before: path.stat().st_mtime_ns != before, *script))
+        files = contents(tmp_path / "killed", "[0-9]*.json").values()
+        labelled = [b'"extracted"' in content for content in files]
+        assert 0 < sum(labelled) < len(pairs)
+    assert killed == [True, True]
+    result = run_python(*script)
+    assert result.returncode == 0, result.stderr
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("arguments", [["--split", ","], ["--split", "nowhere"], ["--workers", "0"], []])
+def test_bad_flags_are_answered_in_one_line(tmp_path, arguments):
+    where = ["--data_dir", str(tmp_path)] if arguments else []
+    result = run_python("make_extraction_labels.py", *where, *arguments)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1 and result.stderr.startswith("error: ")

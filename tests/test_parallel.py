@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tiny_data import kill_when
+
+from data.parallel import chunks, map_in_order
+from support.errors import UserError
+
+
+def slow_first(number: int) -> int:
+    time.sleep(0.2 if number == 0 else 0)
+    return number * number
+
+
+def complain(number: int) -> int:
+    if number == 2:
+        raise UserError("file 2 is bad")
+    return number
+
+
+def vanish(number: int) -> int:
+    if number == 2:
+        os._exit(9)
+    return number
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_order(workers):
+    assert list(map_in_order(slow_first, range(6), workers)) == [0, 1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_users_error_in_a_worker_arrives_as_it_is(workers):
+    with pytest.raises(UserError, match="file 2 is bad"):
+        list(map_in_order(complain, range(6), workers))
+
+
+def test_a_worker_that_dies_is_told():
+    with pytest.raises(UserError, match="killed"):
+        list(map_in_order(vanish, range(6), 2))
+
+
+def test_chunks_tile_the_range():
+    assert chunks(7, 3) == [range(0, 3), range(3, 6), range(6, 7)] and chunks(0, 3) == []
+
+
+def leave_trace(folder: str) -> None:
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(60)
+
+
+def test_workers_die_with_their_parent(tmp_path):
+    code = f"from test_parallel import *; list(map_in_order(leave_trace, [{str(tmp_path)!r}] * 2, 2))"
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); {code}"
+    assert kill_when(lambda: len(os.listdir(tmp_path)) == 2, "-c", code)
+    deadline = time.monotonic() + 10
+    while any(alive(int(name)) for name in os.listdir(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(alive(int(name)) for name in os.listdir(tmp_path))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False

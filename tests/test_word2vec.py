@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import os
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gensim.models import KeyedVectors, Word2Vec, keyedvectors, word2vec
+from tiny_data import run_python
+
+from data.embeddings import initial_embedding
+from data.store import TokenStore
+from data.vocabulary import SPECIAL_NAMES, Vocabulary
+from data.word2vec import train_word_vectors
+from support.errors import UserError
+
+VOCABULARY = Vocabulary([*SPECIAL_NAMES, "a", "b", "never"])
+
+
+@pytest.fixture(scope="module")
+def vectors(golden, tmp_path_factory) -> Path:
+    """Trained by the script on the golden articles."""
+    folder = tmp_path_factory.mktemp("word2vec")
+    result = run_python("train_word2vec.py", "--path", str(folder), "--dim", "16", DATA=str(golden / "data"))
+    assert result.returncode == 0, result.stderr
+    assert len(re.findall("epoch . of 5", result.stdout)) == 5
+    assert sorted(os.listdir(folder)) == ["word2vec.16d.0k.bin", "word2vec.16d.0k.w2v"]
+    return folder / "word2vec.16d.0k.bin"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    store = TokenStore.from_texts([["a b", "b c", "<end> rare"]] * 4, [["A  b"]] * 4)
+    return train_word_vectors(store, tmp_path_factory.mktemp("small"), dim=8, epochs=1)
+
+
+def test_files_load_as_the_released_consumer_loads_them(vectors):
+    assert int(os.path.basename(vectors).split(".")[-3][:-1]) == 16
+    words = Word2Vec.load(str(vectors)).wv
+    text = KeyedVectors.load_word2vec_format(str(vectors.with_suffix(".w2v")))
+    assert words.vector_size == 16 and words.index_to_key == text.index_to_key
+    assert np.allclose(words.vectors, text.vectors)
+
+
+def test_sentences_are_marked_lower_cased_and_counted(small):
+    model = Word2Vec.load(str(small))
+    counts = {word: model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key}
+    assert counts == {"<s>": 16, r"<\s>": 16, "b": 12, "a": 8}
+    assert model.sg == 1 and model.window == 5 and model.negative == 5 and model.min_count == 5
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".w2v"])
+def test_embedding_starts_as_released(small, suffix):
+    words = Word2Vec.load(str(small)).wv
+    path = small.with_suffix(suffix)
+    matrix = initial_embedding(path, VOCABULARY, 8, torch.Generator().manual_seed(3))
+    random = torch.randn(7, 8, generator=torch.Generator().manual_seed(3))
+    for row, name in {2: "<s>", 3: r"<\s>", 4: "a", 5: "b"}.items():
+        assert np.array_equal(matrix[row].numpy(), words[name])
+    for row in (0, 1, 6):
+        assert torch.equal(matrix[row], random[row])
+
+
+def test_arrays_beside_the_model_are_found(vectors, golden, tmp_path):
+    vocabulary = Vocabulary.load(golden / "abs" / "vocab.pkl")
+    Word2Vec.load(str(vectors)).save(str(tmp_path / "word2vec.16d.0k.bin"), sep_limit=100)
+    assert (tmp_path / "word2vec.16d.0k.bin.wv.vectors.npy").exists()
+    one, two = (
+        initial_embedding(path, vocabulary, 16, torch.Generator().manual_seed(0))
+        for path in (vectors, tmp_path / "word2vec.16d.0k.bin")
+    )
+    assert torch.equal(one, two)
+    words = Word2Vec.load(str(vectors)).wv
+    assert all(np.array_equal(one[row].numpy(), words[vocabulary.words[row]]) for row in range(4, 304))
+
+
+def test_files_of_gensim_3_are_read(tmp_path, small, monkeypatch):
+    """Its field was index2word, its pickles were of protocol 2, with arrays as text."""
+    words = Word2Vec.load(str(small)).wv
+    old = type("Word2VecKeyedVectors", (), {"__module__": "gensim.models.keyedvectors"})
+    model = type("Word2Vec", (), {"__module__": "gensim.models.word2vec"})
+    monkeypatch.setattr(keyedvectors, "Word2VecKeyedVectors", old)
+    monkeypatch.setattr(word2vec, "Word2Vec", model)
+    top, inner = model(), old()
+    inner.__dict__ = {"vectors": words.vectors, "index2word": words.index_to_key, "vocab": {"a": old()}}
+    top.__dict__ = {"wv": inner, "random": np.random.RandomState(1), "cum_table": np.arange(3)}
+    (tmp_path / "old.bin").write_bytes(pickle.dumps(top, protocol=2))
+    matrix = initial_embedding(tmp_path / "old.bin", VOCABULARY, 8)
+    assert np.array_equal(matrix[4].numpy(), words["a"])
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.system, ("touch exploded",)
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(Bomb()), b"", bytes(range(256)), pickle.dumps({"wv": 1})])
+def test_what_is_no_model_is_refused_and_runs_nothing(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    for name in ("x.bin", "x.w2v"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(UserError, match=re.escape(name)):
+            initial_embedding(tmp_path / name, VOCABULARY, 8)
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_wrong_dimensions_and_missing_files_are_told(small, tmp_path):
+    with pytest.raises(UserError, match="named for 8 dimensions, the model needs 16"):
+        initial_embedding(small, VOCABULARY, 16)
+    for suffix in (".bin", ".w2v"):
+        other = tmp_path / f"plain{suffix}"
+        other.write_bytes(small.with_suffix(suffix).read_bytes())
+        with pytest.raises(UserError, match="has 8 dimensions, the model needs 16"):
+            initial_embedding(other, VOCABULARY, 16)
+        with pytest.raises(UserError, match="cannot be read"):
+            initial_embedding(tmp_path / f"absent{suffix}", VOCABULARY, 16)
+    with pytest.raises(UserError, match="knows no word"):
+        initial_embedding(small, Vocabulary([*SPECIAL_NAMES, "other"]), 8)
+
+
+def test_too_little_text_is_told(tmp_path):
+    with pytest.raises(UserError, match="need more text"):
+        train_word_vectors(TokenStore.from_texts([["a b c"]]), tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_one_thread_and_one_seed_give_one_result(tmp_path):
+    store = TokenStore.from_texts([["a b c a b", "b c a a"]] * 9)
+    seeds = {"a": 7, "b": 7, "c": 8}
+    paths = [train_word_vectors(store, tmp_path / name, 4, seed=seed) for name, seed in seeds.items()]
+    first, second, other = (path.with_suffix(".w2v").read_bytes() for path in paths)
+    assert first == second != other
