@@ -15,13 +15,13 @@ _SHRINK_AT = 0.9  # running share of the batch below which finished rows are dro
 
 
 class Rewritings(NamedTuple):
-    """Rewritten sentences; END and what follows are not words of them."""
+    """K ways to rewrite each of B sentences, best first; END and what follows are not words of them."""
 
-    words: Tensor  # (B, T) extended ids
-    lengths: Tensor  # (B,)
-    attended: Tensor  # (B, T) the source position looked at most, for replacing UNK
-    log_probs: Tensor  # (B,) of all words and END
-    copied: Tensor  # (B, T) p_copy
+    words: Tensor  # (B, K, T) extended ids
+    lengths: Tensor  # (B, K)
+    attended: Tensor  # (B, K, T) the source position looked at most, for replacing UNK
+    scores: Tensor  # (B, K) log probability of all words and END
+    copied: Tensor  # (B, K, T) the share of the word's probability that comes from copying
 
 
 @torch.no_grad()
@@ -41,12 +41,12 @@ def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -
         step = abstractor.step(abstractor.embedding(previous), state, memory)
         state = step.state
         options = candidates(abstractor, step, candidate_words, 1)
-        probability, best = options.probabilities.max(1)
-        word = options.words.gather(1, best[:, None]).squeeze(1)
+        probability, best = options.probabilities.max(1, keepdim=True)
+        word = options.words.gather(1, best).squeeze(1)
         words[rows, t] = word.where(running, END)
         attended[rows, t] = step.attention.argmax(1)
-        copied[rows, t] = torch.sigmoid(step.copy)
-        log_probs[rows] += log_probability(probability) * running
+        copied[rows, t] = options.share_copied(best).squeeze(1)
+        log_probs[rows] += log_probability(probability).squeeze(1) * running
         ended = running & (word == END)
         lengths[rows] = torch.where(ended, t, lengths[rows])
         running = running & ~ended
@@ -58,4 +58,4 @@ def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -
             keep = running.nonzero().squeeze(1)
             rows, previous, running = rows[keep], previous[keep], running[keep]
             memory, state, candidate_words = memory.select(keep), state.select(keep), candidate_words.select(keep)
-    return Rewritings(words, lengths, attended, log_probs, copied)
+    return Rewritings(*(result[:, None] for result in (words, lengths, attended, log_probs, copied)))

@@ -33,6 +33,13 @@ class SourceWords(NamedTuple):
 class Candidates(NamedTuple):
     words: Tensor  # (B, C) extended ids
     probabilities: Tensor  # (B, C) of the mixture; 0 for a word that an earlier column has
+    copied: Tensor  # (B, S) how much of it comes from copying, for the first S candidates: the source's words
+
+    def share_copied(self, chosen: Tensor) -> Tensor:
+        """chosen: (B, K) columns -> (B, K), how much of their probability comes from copying."""
+        sources = self.copied.size(1)
+        copied = self.copied.gather(1, chosen.clamp(max=sources - 1)) * (chosen < sources)
+        return copied / self.probabilities.gather(1, chosen).clamp(min=PROBABILITY_FLOOR)
 
 
 def source_words(abstractor: Abstractor, extended: Tensor, n_extra: Tensor) -> SourceWords:
@@ -51,16 +58,17 @@ def candidates(abstractor: Abstractor, step: DecoderStep, source: SourceWords, k
     source_logits = torch.bmm(source.embedding, output[:, :, None]).squeeze(2)
     source_logits = source_logits.masked_fill(source.outside, EXTRA_LOGIT)
     copied = torch.zeros_like(step.attention).scatter_add_(1, source.slots, step.attention)
-    from_source = (1 - p_copy) * torch.exp(source_logits - partition) + p_copy * copied
+    copied *= p_copy
+    from_source = (1 - p_copy) * torch.exp(source_logits - partition) + copied
     first = source.slots == torch.arange(source.slots.size(1), device=output.device)
     generated = (1 - p_copy) * torch.exp(top - partition)
-    spare, spare_probability = _spare_extended_ids(abstractor.vocab_size, source, (1 - p_copy) * torch.exp(EXTRA_LOGIT - partition), k)
+    unseen = (1 - p_copy) * torch.exp(EXTRA_LOGIT - partition)
+    spare, spare_probability = _spare_extended_ids(abstractor.vocab_size, source, unseen, k)
     other_words = torch.cat([top_words, spare], 1)
     other = torch.cat([generated, spare_probability], 1)
     again = (other_words[:, :, None] == source.ids[:, None]).any(2)  # counted among the source's words
-    return Candidates(
-        torch.cat([source.ids, other_words], 1), torch.cat([from_source * first, other.masked_fill(again, 0)], 1)
-    )
+    words = torch.cat([source.ids, other_words], 1)
+    return Candidates(words, torch.cat([from_source * first, other.masked_fill(again, 0)], 1), copied)
 
 
 def _spare_extended_ids(vocab_size: int, source: SourceWords, probability: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,38 @@
+"""Summarises a split without reinforcement learning: lead, ff-ext or rnn-ext, each with or without the abstractor.
+
+Sentence k of every summary goes to output_k, so that eval_baselines.py --n_ext can score any number of sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decode_split import DecodeFlags, decode_split
+from decoding import BASELINE_SENTENCES, Options
+from inference.output import DecodeDirectory
+from support.errors import run
+from support.flags import flag, parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags(DecodeFlags):
+    ext_dir: str | None = flag(None, "directory that train_extractor_ml.py wrote (default: the first sentences)")
+    abs_dir: str | None = flag(None, "directory that train_abstractor.py wrote (default: extractive)")
+    n_ext: int = flag(BASELINE_SENTENCES, "sentences to extract", at_least=1)
+
+
+def main() -> None:
+    flags = parse(Flags, __doc__ or "")
+    options = Options(
+        max_words=flags.max_dec_word,
+        n_sentences=flags.n_ext,
+        batch=flags.batch,
+        batch_invariant=flags.batch_invariant,
+    )
+    settings = {"rl": False, "beam": 1, "n_ext": flags.n_ext}
+    directory = DecodeDirectory(flags.path, n_outputs=flags.n_ext)
+    decode_split(flags, options, directory, settings, ext_dir=flags.ext_dir, abs_dir=flags.abs_dir)
+
+
+if __name__ == "__main__":
+    run(main)

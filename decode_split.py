@@ -1,0 +1,200 @@
+"""What decode_full_model.py and decode_baselines.py share: a split decoded in parallel, resumable, and timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from data.documents import Ints
+from data.parallel import available_cores, map_in_order
+from data.store import TokenStore, open_store
+from decoding import Options, Summarizer
+from inference.output import DecodeDirectory, Line
+from support.errors import UserError
+from support.flags import flag
+from support.progress import progress
+from training.config import DeviceFlags
+from training.distributed import Processes, process_group, total, wait_for_all
+from training.model_directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Meta, read_meta
+
+_PIECE = 256  # articles a process takes at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeFlags(DeviceFlags):
+    path: str = flag(help="directory of the decoded summaries")
+    data_dir: str = flag(help="data set root", env="DATA")
+    val: bool = flag(False, "decode the validation split")
+    test: bool = flag(False, "decode the test split")
+    split: str | None = flag(None, "or any split by its name", choices=("train", "val", "test"))
+    batch: int = flag(32, "articles that number their unknown words together", at_least=1)
+    batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
+    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
+    resume: bool = flag(False, "go on with what is in --path")
+    workers: int | None = flag(None, "processes on the CPU, one thread each (default: all cores)", at_least=1)
+
+    def chosen_split(self) -> str:
+        chosen = [name for name, given in (("val", self.val), ("test", self.test)) if given]
+        chosen += [self.split] if self.split else []
+        if len(chosen) != 1:
+            raise UserError("give one of --val, --test and --split train|val|test")
+        return chosen[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What a process must know to build the summarizer: an agent's directory, or those of the parts."""
+
+    options: Options
+    model_dir: str | None = None
+    ext_dir: str | None = None
+    abs_dir: str | None = None
+    device: str = "cpu"
+
+    def build(self) -> Summarizer:
+        if self.model_dir is not None:
+            return Summarizer.from_agent(self.model_dir, self.options, self.device)
+        return Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
+
+    def metas(self) -> dict[str, Meta | None]:
+        """The models' descriptions, as log.json has them."""
+        if self.model_dir is not None:
+            parts = _meta(self.model_dir, AGENT)["net_args"]
+            return {"abstractor": parts["abstractor"], "extractor": parts["extractor"]}
+        return {
+            "abstractor": _meta(self.abs_dir, ABSTRACTOR) if self.abs_dir else None,
+            "extractor": _meta(self.ext_dir, RNN_EXTRACTOR, FF_EXTRACTOR) if self.ext_dir else None,
+        }
+
+
+def _meta(directory: str, *nets: str) -> Meta:
+    meta = read_meta(directory)
+    if meta["net"] not in nets:
+        raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
+    return meta
+
+
+class _Piece(NamedTuple):
+    """Articles that one process decodes, on its own."""
+
+    recipe: Recipe
+    store: TokenStore
+    directory: DecodeDirectory
+    articles: Ints
+    one_thread: bool
+
+
+class _Decoded(NamedTuple):
+    lines: list[Line]
+    n_words: int
+
+
+def decode_split(
+    flags: DecodeFlags, options: Options, directory: DecodeDirectory, settings: dict[str, Any], **models: str | None
+) -> None:
+    """`settings` go to log.json, `models` to the recipe."""
+    split = flags.chosen_split()
+    with process_group(flags.cuda and flags.device != "cpu") as processes:
+        device = flags.pick_device(processes.local_rank)
+        recipe = Recipe(options=options, device=str(device), **models)
+        settings = {**recipe.metas(), **settings, **_settings(flags, split)}
+        workers = _n_workers(flags.workers, device, processes)
+        store = open_store(flags.data_dir, split)
+        if processes.main:
+            directory.prepare(settings, flags.resume)
+        wait_for_all()
+        done = directory.finished()
+        wait_for_all()
+        groups = _unfinished_groups(len(store), flags.batch, done)
+        pieces = [
+            _Piece(recipe, store, directory, articles, workers > 1)
+            for articles in _pieces(groups[processes.rank :: processes.world], flags.batch, workers)
+        ]
+        timing = _decode(pieces, workers, processes, sum(map(len, groups)))
+        wait_for_all()
+        if processes.main:
+            directory.close(settings, timing if groups else None)
+            _report(directory, timing, len(done))
+
+
+def _settings(flags: DecodeFlags, split: str) -> dict[str, Any]:
+    return {
+        "split": split,
+        "batch": flags.batch,
+        "batch_invariant": flags.batch_invariant,
+        "max_dec_word": flags.max_dec_word,
+    }
+
+
+def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
+    if device.type != "cpu":
+        if (asked or 1) > 1:
+            raise UserError("--workers is for the CPU; torchrun shares a split among several GPUs")
+        return 1
+    return asked or (available_cores() if processes.world == 1 else 1)
+
+
+def _unfinished_groups(n_articles: int, batch: int, done: dict[int, Line]) -> list[Ints]:
+    """Whole batches of consecutive articles: which these are decides the numbers of unknown words."""
+    groups = [np.arange(start, min(start + batch, n_articles)) for start in range(0, n_articles, batch)]
+    return [group for group in groups if any(article not in done for article in group.tolist())]
+
+
+def _pieces(groups: list[Ints], batch: int, workers: int) -> Iterator[Ints]:
+    """Several groups at a time, but work for every process."""
+    at_once = max(1, min(_PIECE // batch, -(-len(groups) // (4 * workers))))
+    for start in range(0, len(groups), at_once):
+        yield np.concatenate(groups[start : start + at_once])
+
+
+def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles: int) -> dict[str, Any]:
+    """Decodes this process's pieces; the timing is of all processes together."""
+    start = time.perf_counter()
+    counted = torch.zeros(2, dtype=torch.int64)
+    bar: tqdm[Any] = progress(None, "decoding", n_articles // processes.world, "article")
+    with bar:
+        for piece, decoded in zip(pieces, map_in_order(_decode_piece, pieces, workers), strict=True):
+            piece.directory.append(processes.rank, decoded.lines)
+            counted += torch.tensor([len(decoded.lines), decoded.n_words])
+            bar.update(len(decoded.lines))
+    articles, words = total(counted).tolist()
+    seconds = time.perf_counter() - start
+    return {
+        "articles": articles,
+        "words": words,
+        "seconds": round(seconds, 3),
+        "articles_per_second": round(articles / seconds, 2),
+        "words_per_second": round(words / seconds, 2),
+        "processes": processes.world * workers,
+    }
+
+
+@lru_cache(maxsize=1)
+def _build(recipe: Recipe) -> Summarizer:
+    return recipe.build()
+
+
+def _decode_piece(piece: _Piece) -> _Decoded:
+    if piece.one_thread:
+        torch.set_num_threads(1)
+    summaries = list(_build(piece.recipe).summarize(piece.store, piece.articles))
+    for summary in summaries:
+        piece.directory.write(summary)
+    return _Decoded([summary.alignment() for summary in summaries], sum(summary.n_words for summary in summaries))
+
+
+def _report(directory: DecodeDirectory, timing: dict[str, Any], n_done: int) -> None:
+    if n_done:
+        print(f"{n_done:,} articles were decoded before")
+    print(
+        f"{timing['articles']:,} articles in {timing['seconds']:,.1f} s: {timing['articles_per_second']:,.1f} articles/s, "
+        f"{timing['words_per_second']:,.0f} words/s; summaries in {directory.folders[0].parent}"
+    )

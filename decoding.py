@@ -1,0 +1,152 @@
+"""The full model at work (Sec. 2): extract sentences, rewrite each, rerank; for many articles at once.
+
+    summarizer = Summarizer.from_agent("pretrained/new", Options(beam=5))
+    for summary in summarizer.summarize(open_store("data", "test"), np.arange(100)):
+        print("\n".join(summary.lines()))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+
+from data.documents import Ints
+from data.store import TokenStore
+from inference.extraction import Extraction, Extractor, by_network, lead
+from inference.reranker import Hypothesis, rerank
+from inference.rewriter import Rewriter, Rewriting
+from inference.summary import Summary, SummarySentence
+from model.abstractor import Abstractor
+from training.model_directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Loaded, load
+
+BASELINE_SENTENCES = 6  # what the released baselines extract
+_ARTICLES_AT_ONCE = 256  # whose sentences are sorted by length before they are rewritten
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    beam: int = 1  # above 1: beam search and reranking
+    diversity: float = 1.0
+    max_words: int = 30
+    n_sentences: int | None = None  # extract so many; None: as many as the agent likes
+    batch: int = 32  # articles that number their unknown words together, as released
+    batch_invariant: bool = False  # every sentence numbers its own
+
+
+class Summarizer:
+    """Without an extractor it takes the first sentences; without an abstractor it leaves them as they are."""
+
+    def __init__(self, extractor: Loaded | None, abstractor: Loaded | None, options: Options) -> None:
+        self.extractor, self.abstractor, self.options = extractor, abstractor, options
+
+    @classmethod
+    def from_agent(
+        cls, model_dir: str | Path, options: Options, device: torch.device | str = "cpu"
+    ) -> Summarizer:
+        """A directory of train_full_rl.py, with or without an abstractor in it."""
+        agent = load(model_dir, nets=(AGENT,), device=device)
+        own = Path(model_dir) / "abstractor"
+        abstractor = load(own, nets=(ABSTRACTOR,), device=device) if agent.meta["net_args"]["abstractor"] else None
+        return cls(agent, abstractor, options)
+
+    @classmethod
+    def from_parts(
+        cls,
+        ext_dir: str | Path | None,
+        abs_dir: str | Path | None,
+        options: Options,
+        device: torch.device | str = "cpu",
+    ) -> Summarizer:
+        """Directories of train_extractor_ml.py (None: the first sentences) and train_abstractor.py (None: extractive)."""
+        extractor = load(ext_dir, nets=(RNN_EXTRACTOR, FF_EXTRACTOR), device=device) if ext_dir else None
+        return cls(extractor, load(abs_dir, nets=(ABSTRACTOR,), device=device) if abs_dir else None, options)
+
+    def summarize(self, store: TokenStore, articles: Ints) -> Iterator[Summary]:
+        """The articles' summaries in order. Every `options.batch` of them number their unknown words together."""
+        extract, rewriter = self._extractor_for(store), self._rewriter_for(store)
+        group = 1 if self.options.batch_invariant else self.options.batch
+        piece = max(1, _ARTICLES_AT_ONCE // group) * group
+        for start in range(0, len(articles), piece):
+            chosen = articles[start : start + piece]
+            extractions = extract(chosen)
+            if rewriter is None:
+                yield from _extractive(store, chosen, extractions)
+            else:
+                yield from self._rewritten(rewriter, chosen, extractions, group)
+
+    def summarize_texts(self, articles: Sequence[Sequence[str]]) -> list[Summary]:
+        """Articles as lists of tokenised sentences."""
+        store = TokenStore.from_texts([list(article) for article in articles])
+        return list(self.summarize(store, np.arange(len(articles))))
+
+    def _extractor_for(self, store: TokenStore) -> Extractor:
+        k = self.options.n_sentences
+        if self.extractor is None:
+            return lead(store, k or BASELINE_SENTENCES)
+        if k is None and self.extractor.meta["net"] != AGENT:
+            k = BASELINE_SENTENCES
+        return by_network(self.extractor.network, self.extractor.vocabulary, store, k)
+
+    def _rewriter_for(self, store: TokenStore) -> Rewriter | None:
+        if self.abstractor is None:
+            return None
+        return Rewriter(
+            cast(Abstractor, self.abstractor.network),
+            self.abstractor.vocabulary,
+            store,
+            max_words=self.options.max_words,
+            shared=not self.options.batch_invariant,
+            beam=self.options.beam,
+            diversity=self.options.diversity,
+        )
+
+    def _rewritten(
+        self, rewriter: Rewriter, articles: Ints, extractions: list[Extraction], group: int
+    ) -> Iterator[Summary]:
+        firsts = rewriter.store.articles.document_offsets[articles].tolist()
+        sentences = [
+            [first + sentence for sentence in extraction.sentences]
+            for first, extraction in zip(firsts, extractions, strict=True)
+        ]
+        groups = [
+            np.array(sum(sentences[start : start + group], []), np.int64) for start in range(0, len(articles), group)
+        ]
+        hypotheses = iter(rewriter.hypotheses(groups))
+        for article, extraction in zip(articles.tolist(), extractions, strict=True):
+            own = [next(hypotheses) for _ in extraction.sentences]
+            yield Summary(article, _assemble(rewriter, extraction, _choose(own)))
+
+
+def _choose(hypotheses: list[list[Rewriting]]) -> list[Rewriting]:
+    if all(len(found) == 1 for found in hypotheses):
+        return [found[0] for found in hypotheses]
+    best = rerank([[Hypothesis(h.words.tolist(), h.score) for h in found] for found in hypotheses])
+    return [found[place] for found, place in zip(hypotheses, best, strict=True)]
+
+
+def _assemble(rewriter: Rewriter, extraction: Extraction, rewritings: list[Rewriting]) -> list[SummarySentence]:
+    return [
+        SummarySentence(rewriter.text(new.words), source, score, new.score, new.copied, new.replaced)
+        for new, source, score in zip(rewritings, extraction.sentences, extraction.scores, strict=True)
+    ]
+
+
+def _extractive(store: TokenStore, articles: Ints, extractions: list[Extraction]) -> Iterator[Summary]:
+    for article, extraction in zip(articles.tolist(), extractions, strict=True):
+        first = store.articles.sentence_range(article).start
+        yield Summary(
+            article,
+            [
+                SummarySentence(_words(store, first + source), source, score)
+                for source, score in zip(extraction.sentences, extraction.scores, strict=True)
+            ],
+        )
+
+
+def _words(store: TokenStore, sentence: int) -> list[str]:
+    return [store.lexicon[word] for word in store.articles.sentence(sentence).tolist()]

@@ -1,0 +1,143 @@
+"""Choosing sentences (Sec. 2.1): any of the paper's extractors as a function of article numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from data.collate import collate_articles
+from data.documents import Ints
+from data.store import TokenStore
+from data.vocabulary import Vocabulary
+from model.actor_critic import ActorCritic, greedy
+from model.batches import ArticleBatch
+from model.extractor import FfExtractor, RnnExtractor
+from model.pointer import pick
+
+FALLBACK = 5  # an agent that extracts nothing gets the first sentences, as released
+_MAX_SENTENCES = 4096  # padded sentences of the articles encoded together
+_MAX_WORDS = 1 << 19  # and their padded words
+
+
+class Extraction(NamedTuple):
+    """An article's chosen sentences in the order of the summary."""
+
+    sentences: list[int]
+    scores: list[float | None]  # log probability of the choice (rnn-ext, agent), logit (ff-ext), or nothing
+
+
+Extractor = Callable[[Ints], list[Extraction]]
+
+
+def lead(store: TokenStore, k: int) -> Extractor:
+    """The first k sentences."""
+
+    def extract(articles: Ints) -> list[Extraction]:
+        counts = store.articles.sentence_counts_of(articles).tolist()
+        return [Extraction(list(range(min(k, n))), [None] * min(k, n)) for n in counts]
+
+    return extract
+
+
+def by_network(network: nn.Module, vocabulary: Vocabulary, store: TokenStore, k: int | None) -> Extractor:
+    """k sentences of each article (all, where there are fewer), or as many as the agent likes."""
+    word_map = store.map_to(vocabulary)
+    choose = _choice_of(network, k)
+    device = next(network.parameters()).device
+
+    @torch.no_grad()
+    def extract(articles: Ints) -> list[Extraction]:
+        found = [Extraction([], [])] * len(articles)
+        for places in _batches(store, articles):
+            batch = collate_articles(store, word_map, articles[places])
+            for place, extraction in zip(places.tolist(), choose(batch.to(device)), strict=True):
+                found[place] = extraction
+        return found
+
+    return extract
+
+
+def _choice_of(network: nn.Module, k: int | None) -> Callable[[ArticleBatch], list[Extraction]]:
+    if isinstance(network, ActorCritic):
+        return lambda batch: _by_agent(network, batch, k)
+    assert k is not None, "only an agent knows when to stop"
+    if isinstance(network, RnnExtractor):
+        return lambda batch: _by_pointer(network, batch, k)
+    assert isinstance(network, FfExtractor)
+    return lambda batch: _by_score(network, batch, k)
+
+
+def _by_agent(agent: ActorCritic, batch: ArticleBatch, k: int | None) -> list[Extraction]:
+    """Until the agent stops (Sec. 3.2)."""
+    episode = agent.act(*agent.encode(batch), greedy, k)
+    log_probs = episode.log_probs.tolist()
+    chosen = [
+        Extraction(sentences, scores[: len(sentences)])
+        for sentences, scores in zip(episode.extracted(), log_probs, strict=True)
+    ]
+    return [found if found.sentences else _first(n) for found, n in zip(chosen, batch.counts.tolist(), strict=True)]
+
+
+def _first(n_sentences: int) -> Extraction:
+    n = min(FALLBACK, n_sentences)
+    return Extraction(list(range(n)), [None] * n)
+
+
+def _by_pointer(extractor: RnnExtractor, batch: ArticleBatch, k: int) -> list[Extraction]:
+    """In the order of choice, none twice."""
+    memory = extractor.pointer.remember(*extractor.encode(batch))
+    free = memory.mask.clone()
+    previous, state = extractor.pointer.start(len(free))
+    chosen, scores = [], []
+    for _ in range(min(k, free.size(1))):
+        logits, state = extractor.pointer.step(memory, previous, state, free)
+        score, best = logits.log_softmax(1).max(1, keepdim=True)
+        free.scatter_(1, best, False)
+        previous = pick(memory.rows, best).squeeze(1)
+        chosen.append(best)
+        scores.append(score)
+    return _rows(torch.cat(chosen, 1), torch.cat(scores, 1), batch.counts)
+
+
+def _by_score(extractor: FfExtractor, batch: ArticleBatch, k: int) -> list[Extraction]:
+    """The k best in document order (A.4)."""
+    logits, mask = extractor.logits(batch)
+    logits = logits.masked_fill(~mask, float("-inf"))
+    best = logits.topk(min(k, logits.size(1))).indices
+    best = best.masked_fill(~mask.gather(1, best), logits.size(1)).sort(1).values  # padding goes last
+    return _rows(best, logits.gather(1, best.clamp(max=logits.size(1) - 1)), batch.counts)
+
+
+def _rows(chosen: Tensor, scores: Tensor, counts: Tensor) -> list[Extraction]:
+    table = zip(chosen.tolist(), scores.tolist(), counts.tolist(), strict=True)
+    return [Extraction(sentences[:n], values[:n]) for sentences, values, n in table]
+
+
+def _batches(store: TokenStore, articles: Ints) -> Iterator[Ints]:
+    """Places of articles to encode together, of similar size; those without sentences are left out."""
+    counts = store.articles.sentence_counts_of(articles)
+    order = np.argsort(counts, kind="stable")
+    order = order[np.searchsorted(counts[order], 1) :]
+    widths = [_longest(store, int(article)) for article in articles[order]]
+    begin = sentences = width = 0
+    for place, article_width in enumerate(widths):
+        count = int(counts[order[place]])
+        wider = max(width, article_width)
+        padded = (place - begin + 1) * count
+        if place > begin and (padded > _MAX_SENTENCES or (sentences + count) * wider > _MAX_WORDS):
+            yield order[begin:place]
+            begin, sentences, wider = place, 0, article_width
+        sentences, width = sentences + count, wider
+    if begin < len(order):
+        yield order[begin:]
+
+
+def _longest(store: TokenStore, article: int) -> int:
+    """Words of the article's longest sentence."""
+    sentences = store.articles.sentence_range(article)
+    offsets = store.articles.sentence_offsets[sentences.start : sentences.stop + 1]
+    return int(np.diff(offsets).max())

@@ -1,0 +1,110 @@
+"""What the decode scripts write, in the released layout, and what --resume finds of it.
+
+    <path>/log.json             the models' meta.json, the settings and, in the end, the time it took
+    <path>/output/{i}.dec       the summary of article i, one sentence a line   (full model)
+    <path>/output_{k}/{i}.dec   its sentence k; absent if it has fewer          (baselines)
+    <path>/alignment.jsonl      one line an article, see below
+
+A line of alignment.jsonl is
+    {"article": i, "sentences": [{"source": 4, "extraction_score": -0.2, "rewriting_score": -3.1,
+                                  "copied": [0.98, 0.01], "replaced": [1]}, ...]}
+with, for each summary sentence in order, the number of the article sentence it comes from, the log probability of
+choosing it (ff-ext: its logit; null for the lead and for the fallback of an agent that chose nothing) and of
+rewriting it (with the beam's penalties; null if it was not rewritten), the probability of each word to be copied
+rather than generated, and the places of the words that stand for an UNK.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from inference.summary import Summary
+from metrics.summaries import escape
+from support.errors import UserError
+from support.files import atomic_file, read_json, write_json
+
+Line = dict[str, Any]
+
+
+class DecodeDirectory:
+    def __init__(self, path: str | Path, n_outputs: int | None = None) -> None:
+        """`n_outputs`: a file for each of so many sentences, instead of one for the summary."""
+        self.path, self.n_outputs = Path(path), n_outputs
+
+    @property
+    def folders(self) -> list[Path]:
+        names = ["output"] if self.n_outputs is None else [f"output_{k}" for k in range(self.n_outputs)]
+        return [self.path / name for name in names]
+
+    def prepare(self, settings: dict[str, Any], resume: bool) -> None:
+        """Makes the folders; an old run may lie there only to be resumed with the same settings."""
+        log = self.path / "log.json"
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path} is a file; --path needs a directory")
+        if resume and log.exists():
+            old = read_json(log)
+            changed = [name for name in settings if old.get(name) != settings[name]]
+            if changed:
+                raise UserError(f"{log} was written with another {', '.join(changed)}; use another --path")
+        elif self.path.exists() and any(self.path.iterdir()):
+            advice = "it has no log.json to resume" if resume else "--resume goes on with it"
+            raise UserError(f"{self.path} is not empty; {advice}, or give another --path")
+        for folder in self.folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        if not log.exists():
+            write_json(log, settings)
+
+    def write(self, summary: Summary) -> None:
+        lines = [escape(line) for line in summary.lines()]
+        texts = ["\n".join(lines)] if self.n_outputs is None else lines or [""]
+        for folder, text in zip(self.folders, texts, strict=False):
+            with atomic_file(folder / f"{summary.article}.dec") as file:
+                file.write(text)
+
+    def finished(self) -> dict[int, Line]:
+        """The alignment of the articles whose files are all there."""
+        lines = {line["article"]: line for path in self._alignments() for line in _read_lines(path)}
+        present = [set(os.listdir(folder)) for folder in self.folders]
+        return {article: line for article, line in lines.items() if self._is_whole(line, present)}
+
+    def _is_whole(self, line: Line, present: list[set[str]]) -> bool:
+        n = 1 if self.n_outputs is None else max(1, len(line["sentences"]))
+        return all(f"{line['article']}.dec" in names for names in present[:n])
+
+    def part(self, rank: int) -> Path:
+        """Where a process puts its alignment until all are done."""
+        return self.path / f"alignment.{rank}.jsonl"
+
+    def append(self, rank: int, lines: Iterable[Line]) -> None:
+        with open(self.part(rank), "a", encoding="utf-8") as file:
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+
+    def close(self, settings: dict[str, Any], timing: dict[str, Any] | None) -> None:
+        """Joins the alignments and writes the log; without timing, the old one stays."""
+        lines = self.finished()
+        with atomic_file(self.path / "alignment.jsonl") as file:
+            file.writelines(json.dumps(lines[article]) + "\n" for article in sorted(lines))
+        for part in self.path.glob("alignment.*.jsonl"):
+            part.unlink()
+        old = read_json(self.path / "log.json")
+        write_json(self.path / "log.json", {**old, **settings, **({"timing": timing} if timing else {})})
+
+    def _alignments(self) -> list[Path]:
+        return [*self.path.glob("alignment.jsonl"), *self.path.glob("alignment.*.jsonl")]
+
+
+def _read_lines(path: Path) -> list[Line]:
+    """The whole lines; a kill may have cut one."""
+    lines = []
+    for text in path.read_text(encoding="utf-8").splitlines():
+        try:
+            line = json.loads(text)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(line, dict) and "article" in line and "sentences" in line:
+            lines.append(line)
+    return lines

@@ -1,0 +1,125 @@
+"""Reranking (Sec. 3.3): of all combinations of the sentences' hypotheses, the one with fewest repeated bigrams.
+
+Repeated bigrams of a summary = bigrams - distinct bigrams. Ties go to the higher (sum of scores) / (sum of words),
+then to the first combination in the order of their product, where the first sentence changes slowest.
+
+The product is not enumerated. Sentences are added one by one; of the partial summaries that agree in the bigrams
+which can still come again, only the best can win, so only it is kept. That is exact for sums, and Dinkelbach's
+method makes a sum of the ratio: maximise sum(score - ratio * words) with the ratio of the last solution until it
+stays. Scores are integers here, so that ties are ties.
+
+Bounded time for any number of sentences: above `ALWAYS_EXACT` of them, at most `MAX_STATES` partial summaries are
+kept, the best ones so far. A summary without words loses against every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from heapq import nsmallest
+from itertools import accumulate
+from operator import or_
+from typing import NamedTuple
+
+ALWAYS_EXACT = 8
+MAX_STATES = 1000
+_SCALE = 1 << 52  # a float64 beyond 1 is a multiple of 1 / _SCALE
+_PLACE_BITS = 3  # of a hypothesis among the at most five of its sentence
+
+
+class Hypothesis(NamedTuple):
+    words: Sequence[Hashable]
+    score: float
+
+
+def n_candidates(n_sentences: int) -> int:
+    """How many hypotheses of each sentence take part (B.2)."""
+    if n_sentences <= 5:
+        return 5
+    if n_sentences == 6:
+        return 4
+    return 3 if n_sentences <= 8 else 2
+
+
+class _Candidate(NamedTuple):
+    place: int
+    bits: int  # bit 0: it has words; the others: bigrams that another sentence may have too
+    cost: int  # its bigrams without those that are new wherever they stand
+    score: int
+    words: int
+
+
+class _State(NamedTuple):
+    """A partial summary; the smaller the better."""
+
+    cost: int
+    loss: int
+    places: int  # chosen hypotheses, first sentence in the highest bits
+
+
+def rerank(hypotheses: Sequence[Sequence[Hypothesis]]) -> list[int]:
+    """The chosen hypothesis of each sentence."""
+    n = len(hypotheses)
+    sentences = _candidates([sentence[: n_candidates(n)] for sentence in hypotheses])
+    found = [candidates[0] for candidates in sentences]
+    while words := sum(candidate.words for candidate in found):
+        score = sum(candidate.score for candidate in found)
+        places = _best_sum(sentences, score, words)
+        found = [candidates[place] for candidates, place in zip(sentences, places, strict=True)]
+        if words * sum(c.score for c in found) == score * sum(c.words for c in found):  # the ratio stays
+            return places
+    return _best_sum(sentences, 0, 1)
+
+
+def _best_sum(sentences: list[list[_Candidate]], score: int, words: int) -> list[int]:
+    """Fewest repeated bigrams, then the largest sum of (score - ratio * words), where the ratio is score / words."""
+    bits = [[candidate.bits for candidate in candidates] for candidates in sentences]
+    still_to_come = list(accumulate((_union(row) for row in reversed(bits)), or_, initial=1))[-2::-1]
+    states = {0: _State(0, 0, 0)}  # by the bigrams they hold
+    for candidates, live in zip(sentences, still_to_come, strict=True):
+        options = [(c.place, c.bits, c.cost, score * c.words - words * c.score) for c in candidates]
+        grown: dict[int, _State] = {}
+        for held, (cost, loss, places) in states.items():
+            for place, bits, more, lost in options:
+                new = ((bits & ~held) >> 1).bit_count()
+                state = _State(cost + more - new, loss + lost, places << _PLACE_BITS | place)
+                key = (held | bits) & live
+                if key not in grown or state < grown[key]:
+                    grown[key] = state
+        if len(sentences) > ALWAYS_EXACT and len(grown) > MAX_STATES:
+            grown = dict(nsmallest(MAX_STATES, grown.items(), key=lambda item: item[1]))
+        states = grown
+    best = states[max(states)]  # bit 0 alone is left: a summary with words, if there is one
+    mask = (1 << _PLACE_BITS) - 1
+    return [best.places >> _PLACE_BITS * i & mask for i in reversed(range(len(sentences)))]
+
+
+def _candidates(hypotheses: list[Sequence[Hypothesis]]) -> list[list[_Candidate]]:
+    bigrams = [[list(zip(h.words, h.words[1:], strict=False)) for h in sentence] for sentence in hypotheses]
+    distinct = [[set(pairs) for pairs in sentence] for sentence in bigrams]
+    forced = set().union(*(set.intersection(*sets) for sets in distinct if sets))
+    owners: dict[Hashable, set[int]] = {}
+    for i, sets in enumerate(distinct):
+        for pair in set().union(*sets) - forced:
+            owners.setdefault(pair, set()).add(i)
+    shared = [pair for pair, sentences in owners.items() if len(sentences) > 1]
+    bit = {pair: 2 << i for i, pair in enumerate(shared)}
+    return [
+        [
+            _Candidate(
+                place,
+                _union([bit[pair] for pair in pairs if pair in bit]) | (len(h.words) > 0),
+                len(listed) - sum(pair in owners and pair not in bit for pair in pairs),
+                round(h.score * _SCALE),
+                len(h.words),
+            )
+            for place, (h, listed, pairs) in enumerate(zip(sentence, lists, sets, strict=True))
+        ]
+        for sentence, lists, sets in zip(hypotheses, bigrams, distinct, strict=True)
+    ]
+
+
+def _union(bits: Sequence[int]) -> int:
+    result = 0
+    for one in bits:
+        result |= one
+    return result

@@ -1,0 +1,207 @@
+"""Beam search with diversity and trigram avoidance (Sec. 3.3, 6.2), many sentences at once on tensors.
+
+Released semantics, on which the reranking depends:
+ - the child of rank r (0, 1, ...) among its parent's candidates loses r times `diversity`, for good;
+ - candidates are ranked by score / length, where START counts, and END too if they end;
+ - they are taken in that order until K unfinished ones are kept. One that repeats a trigram gets the score
+   `REPEATED` after the ranking, but is taken like any other;
+ - a sentence is done with K finished hypotheses, which are ordered by score / length, now without END;
+ - at the length limit the finished hypotheses come first, then the unfinished ones without their last word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.abstractor import Abstractor
+from model.batches import END, START, UNK, SourceBatch
+from model.greedy_search import Rewritings
+from model.word_choice import candidates, log_probability, source_words
+
+REPEATED = -1e9
+_SHRINK_AT = 0.9  # running share of the batch below which finished sentences are dropped
+_TRIGRAM_BITS = 21  # three extended ids in one 64-bit integer
+
+
+@torch.no_grad()
+def beam_search(
+    abstractor: Abstractor, source: SourceBatch, max_words: int, beam: int, diversity: float = 1.0
+) -> Rewritings:
+    """K = beam hypotheses of every sentence, best first; scores are float64."""
+    memory, state = abstractor.encode(source)
+    candidate_words = source_words(abstractor, source.extended, source.n_extra)
+    beams = Beams(len(source.words), max_words, beam, diversity, source.words.device)
+    for _ in range(max_words):
+        previous = beams.last_words().flatten()
+        previous = previous.masked_fill(previous >= abstractor.vocab_size, UNK)
+        step = abstractor.step(abstractor.embedding(previous), state, memory)
+        options = candidates(abstractor, step, candidate_words, beam)
+        probabilities, columns = options.probabilities.topk(beam, 1)
+        children = Children(
+            options.words.gather(1, columns),
+            log_probability(probabilities),
+            step.attention.argmax(1),
+            options.share_copied(columns),
+        )
+        parents = beams.grow(children)
+        running = beams.running()
+        alive = int(running.sum())
+        if alive == 0:
+            break
+        state = step.state.select(parents)
+        if parents.numel() != len(previous):  # after the first step there are K hypotheses a sentence
+            owners = torch.arange(len(running), device=parents.device).repeat_interleave(beam)
+            memory, candidate_words = memory.select(owners), candidate_words.select(owners)
+        if alive < _SHRINK_AT * len(running):
+            beams.drop(running)
+            rows = running.repeat_interleave(beam).nonzero().squeeze(1)
+            memory, state, candidate_words = memory.select(rows), state.select(rows), candidate_words.select(rows)
+    return beams.results()
+
+
+class Children(NamedTuple):
+    """The best K next words of R hypotheses, best first."""
+
+    words: Tensor  # (R, K)
+    log_probs: Tensor  # (R, K)
+    attended: Tensor  # (R,) the source position looked at most
+    copied: Tensor  # (R, K)
+
+
+class Sequences(NamedTuple):
+    """Hypotheses, n of each of B sentences."""
+
+    words: Tensor  # (B, n, T)
+    attended: Tensor  # (B, n, T)
+    copied: Tensor  # (B, n, T)
+    scores: Tensor  # (B, n) float64
+    lengths: Tensor  # (B, n) words
+
+    @classmethod
+    def empty(cls, batch: int, n: int, max_words: int, device: torch.device) -> Sequences:
+        words = torch.full((batch, n, max_words), END, device=device)
+        scores = torch.zeros(batch, n, dtype=torch.float64, device=device)
+        return cls(words, torch.zeros_like(words), torch.zeros(words.shape, device=device), scores, words.new_zeros(batch, n))
+
+    def pick(self, index: Tensor) -> Sequences:
+        """index: (B, m) -> m hypotheses of each sentence"""
+        deep = index[:, :, None].expand(-1, -1, self.words.size(2))
+        histories = (field.gather(1, deep) for field in self[:3])
+        return Sequences(*histories, *(field.gather(1, index) for field in self[3:]))
+
+    def beside(self, other: Sequences) -> Sequences:
+        return Sequences(*(torch.cat(fields, 1) for fields in zip(self, other, strict=True)))
+
+    def select(self, rows: Tensor) -> Sequences:
+        return Sequences(*(field[rows] for field in self))
+
+    def ranking(self) -> Tensor:
+        """score / length, where START counts"""
+        return self.scores / (self.lengths + 1)
+
+
+class Beams:
+    """The bookkeeping of the search; knows no network."""
+
+    def __init__(self, batch: int, max_words: int, beam: int, diversity: float, device: torch.device) -> None:
+        self.beam, self.diversity, self.max_words, self.t = beam, diversity, max_words, 0
+        self.open = Sequences.empty(batch, 1, max_words, device)
+        self.finished = Sequences.empty(batch, beam, max_words, device)
+        self.n_finished = self.finished.lengths.new_zeros(batch)
+        self.trigrams = self.open.words.new_zeros(batch, 1, max_words)
+        self.repeated = torch.zeros(batch, 1, dtype=torch.bool, device=device)
+        self.rows = torch.arange(batch, device=device)  # of the original batch, that are still here
+        self._results = Sequences.empty(batch, beam, max_words, device)
+
+    def last_words(self) -> Tensor:
+        """(B, n)"""
+        return self._word(-1)
+
+    def running(self) -> Tensor:
+        """(B,) sentences that need more steps"""
+        return self.n_finished < self.beam
+
+    def grow(self, children: Children) -> Tensor:
+        """Replaces the open hypotheses by their best children; returns the children's parents as rows (B * K,)."""
+        batch, n = self.open.scores.shape
+        penalties = self.diversity * torch.arange(self.beam, dtype=torch.float64, device=self.rows.device)
+        scores = self.open.scores[:, :, None] + (children.log_probs.double() - penalties).view(batch, n, -1)
+        scores, order = scores.flatten(1).sort(dim=1, descending=True, stable=True)  # (B, n * K)
+        words = children.words.view(batch, -1).gather(1, order)
+        ends = words == END
+        n_open = (~ends).cumsum(1)
+        visited = n_open - (~ends).long() < self.beam
+        kept = _first(~ends, self.beam)
+        kept = torch.where(torch.arange(self.beam, device=kept.device) < n_open[:, -1:], kept, kept[:, :1])
+        ending = visited & ends & self.running()[:, None]
+        if ending.any():
+            self._finish(ending, scores, order)
+        return self._keep(kept, scores, order, words, children)
+
+    def _keep(self, kept: Tensor, scores: Tensor, order: Tensor, words: Tensor, children: Children) -> Tensor:
+        batch, n = self.open.scores.shape
+        child = order.gather(1, kept)  # (B, K)
+        parent, word = child // self.beam, words.gather(1, kept)
+        trigram = (((self._word(-2) << _TRIGRAM_BITS) + self._word(-1)).gather(1, parent) << _TRIGRAM_BITS) + word
+        self.trigrams = self.trigrams.gather(1, parent[:, :, None].expand(-1, -1, self.max_words))
+        again = (self.trigrams[:, :, : self.t] == trigram[:, :, None]).any(2)
+        self.repeated = self.repeated.gather(1, parent) | again
+        self.open = self.open.pick(parent)
+        self.trigrams[:, :, self.t] = trigram
+        self.open.words[:, :, self.t] = word
+        self.open.attended[:, :, self.t] = children.attended.view(batch, n).gather(1, parent)
+        self.open.copied[:, :, self.t] = children.copied.view(batch, -1).gather(1, child)
+        self.t += 1
+        scores = scores.gather(1, kept).masked_fill(self.repeated, REPEATED)
+        self.open = self.open._replace(scores=scores, lengths=torch.full_like(parent, self.t))
+        return (parent + n * torch.arange(batch, device=parent.device)[:, None]).flatten()
+
+    def _finish(self, ending: Tensor, scores: Tensor, order: Tensor) -> None:
+        """Merges the hypotheses that END closes into the finished ones."""
+        last = _first(ending, self.beam)  # (B, K), of which the first few end
+        parent = order.gather(1, last) // self.beam
+        counts = ending.sum(1)
+        scores = scores.gather(1, last).masked_fill(self.repeated.gather(1, parent), REPEATED)
+        both = self.finished.beside(self.open.pick(parent)._replace(scores=scores))
+        place = torch.arange(self.beam, device=parent.device)
+        exists = torch.cat([place < self.n_finished[:, None], place < counts[:, None]], 1)
+        ranking = both.ranking().masked_fill(~exists, float("-inf"))
+        best = ranking.sort(dim=1, descending=True, stable=True).indices[:, : self.beam]
+        self.finished = both.pick(best)
+        self.n_finished = (self.n_finished + counts).clamp(max=self.beam)
+
+    def drop(self, running: Tensor) -> None:
+        """Puts the finished sentences away."""
+        self._store()
+        self.open, self.finished = self.open.select(running), self.finished.select(running)
+        self.n_finished, self.rows = self.n_finished[running], self.rows[running]
+        self.trigrams, self.repeated = self.trigrams[running], self.repeated[running]
+
+    def results(self) -> Rewritings:
+        self._store()
+        words, attended, copied, scores, lengths = self._results
+        return Rewritings(words, lengths, attended, scores, copied)
+
+    def _store(self) -> None:
+        """The first K of finished and unfinished hypotheses; an unfinished one loses its last word."""
+        cut = self.open._replace(lengths=(self.open.lengths - 1).clamp(min=0))
+        both = self.finished.beside(cut)
+        place = torch.arange(self.beam, device=self.rows.device)
+        index = torch.where(place < self.n_finished[:, None], place, place + self.beam - self.n_finished[:, None])
+        for result, field in zip(self._results, both.pick(index), strict=True):
+            result[self.rows] = field
+
+    def _word(self, back: int) -> Tensor:
+        """(B, n) the last word (-1) or the one before; START before the first, 0 before START."""
+        place = self.t + back
+        if place >= 0:
+            return self.open.words[:, :, place]
+        return torch.full_like(self.open.lengths, START if place == -1 else 0)
+
+
+def _first(flags: Tensor, k: int) -> Tensor:
+    """(B, n) -> (B, k) places of the first k that are set; if there are fewer, others follow."""
+    return flags.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :k]
