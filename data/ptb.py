@@ -74,7 +74,7 @@ _TOKEN = re.compile(
   | (?P<smiley>[:;=]-?[()])
   | (?P<open>["“«](?=[A-Za-z0-9$])|[“«]|``)
   | (?P<close>["”»]|'')
-  | (?P<opening>[‘‹`]|'(?=[A-Z]|[a-z]{{2}}|[a-z]'))
+  | (?P<opening>[‘‹`]|'(?=[A-Za-z]{{2}}|[A-Za-z]'))
   | (?P<closing>['’])
   | (?P<run>[!?]+|\*+|_+|\#{{2,}})
   | (?P<other>.)

@@ -16,6 +16,7 @@ from data.prepare import writing
 from data.prepare.stories import parse_story
 from data.prepare.text_rules import end_with_stop
 from data.vocabulary import load_word_counts
+from make_eval_references import write_references
 from support.errors import UserError
 from support.flags import parse
 
@@ -241,10 +242,13 @@ def test_duc_keeps_every_reference(tmp_path):
     prepare("duc", tmp_path / "out", "--documents", tmp_path / "docs", "--abstracts", tmp_path / "abs")
     found = {row["id"]: row for row in (article(tmp_path / "out", index=index) for index in (0, 1))}
     assert found["AP-1"]["article"] == ["the dam broke .", "nobody & all .", "then rain ."]
-    assert found["AP-1"]["references"] == [["dam broke .", "it rained ."], ["rain ."]]
-    assert found["AP-1"]["abstract"] == found["AP-1"]["references"][0]
+    assert found["AP-1"]["abstract"] == ["dam broke .", "it rained ."]
+    assert found["AP-1"]["references"] == [["rain ."]]
     assert found["AP-2"]["article"] == ["one .", "two .", "b ."]
-    assert found["AP-2"]["references"] == [["two things ."]]
+    assert found["AP-2"]["abstract"] == ["two things ."] and "references" not in found["AP-2"]
+    write_references(str(tmp_path / "out"), "test")
+    names = sorted(path.name for path in (tmp_path / "out" / "refs" / "test").iterdir())
+    assert names in (["0.A.ref", "0.B.ref", "1.ref"], ["0.ref", "1.A.ref", "1.B.ref"])
     left_out = (tmp_path / "out" / "left_out.tsv").read_text()
     assert "AP-3\t\tno reference\n" in left_out and "AP-9\t\tno such document\n" in left_out
 

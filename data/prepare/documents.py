@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ class RawDocument:
     article: list[str]  # the lines or paragraphs of the source
     abstract: list[str]
     url: str = ""
-    references: list[list[str]] | None = None  # when there are several; abstract is the first of them
+    further_abstracts: Sequence[list[str]] = ()  # where a document has several references
 
 
 @dataclass(frozen=True)

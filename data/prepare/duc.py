@@ -49,7 +49,7 @@ def plan(flags: DucFlags) -> Preparation:
     texts = _documents(Path(flags.documents), flags.encoding)
     references = _references(Path(flags.abstracts), set(texts), flags.encoding)
     found = [
-        RawDocument(number, text, references[number][0], references=references[number])
+        RawDocument(number, text, references[number][0], further_abstracts=references[number][1:])
         for number, text in texts.items()
         if number in references
     ]

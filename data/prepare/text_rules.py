@@ -22,7 +22,7 @@ def to_articles(documents: list[RawDocument], recipe: Recipe) -> list[Article]:
 
 
 def _blocks(document: RawDocument) -> list[list[str]]:
-    return [document.article, *(document.references or [document.abstract])]
+    return [document.article, document.abstract, *document.further_abstracts]
 
 
 def _to_article(document: RawDocument, tokenized: Iterator[list[str]], recipe: Recipe) -> Article:
@@ -34,12 +34,11 @@ def _to_article(document: RawDocument, tokenized: Iterator[list[str]], recipe: R
             if tokens
         ]
 
-    article, *references = (
+    article, abstract, *further = (
         sentences(block, recipe.abstract_units if place else recipe.article_units)
         for place, block in enumerate(_blocks(document))
     )
-    others = {} if document.references is None else {"references": references}
-    return Article(document.id, article, references[0], others=others)
+    return Article(document.id, article, abstract, others={"references": further} if further else {})
 
 
 def end_with_stop(line: str) -> str:
