@@ -106,8 +106,8 @@ class RewritingData:
 class ArticleData:
     """Whole articles that have an abstract, for reinforcement learning (Sec. 3.2)."""
 
-    def __init__(self, store: TokenStore, vocabulary: Vocabulary) -> None:
-        self.store, self.word_map = store, store.map_to(vocabulary)
+    def __init__(self, store: TokenStore, vocabulary: Vocabulary, max_sentences: int | None = None) -> None:
+        self.store, self.word_map, self.max_sentences = store, store.map_to(vocabulary), max_sentences
         self.indices = _complete(store)
         if len(self.indices) == 0:
             raise UserError(f"{store.name} has no article with an abstract")
@@ -120,7 +120,8 @@ class ArticleData:
 
     def collate(self, items: Ints, rank: int, world: int) -> RLBatch:
         indices = self.indices[items[rank::world]]
-        return RLBatch(collate_articles(self.store, self.word_map, indices), torch.from_numpy(indices))
+        articles = collate_articles(self.store, self.word_map, indices, max_sentences=self.max_sentences)
+        return RLBatch(articles, torch.from_numpy(indices))
 
 
 def training_batches(
@@ -185,6 +186,7 @@ def _load(
         sampler=cast(Any, order),
         num_workers=workers,
         collate_fn=cast(Any, _as_is),
+        generator=torch.Generator(),  # the global one stays as it is, also when a run resumes
     )
     return iter(loader)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from model.attention import masked_softmax
-from model.batches import ArticleBatch
 from model.extractor import HierarchicalEncoder, RnnExtractor
 from model.pointer import PointerDecoder, SentenceMemory, State, pick
 from model.rnn import small_uniform
@@ -45,7 +44,7 @@ def greedy(scores: Tensor) -> Tensor:
 class ActorCritic(HierarchicalEncoder):
     """The actor is rnn-ext with one more candidate, v_EOE (`stop`); the critic has the same structure."""
 
-    def __init__(self, *, recurrent_critic: bool = True, lstm_hidden: int = 256, lstm_layer: int = 1, **encoder: int):
+    def __init__(self, *, recurrent_critic: bool = True, lstm_hidden: int = 256, lstm_layer: int = 1, **encoder: Any):
         super().__init__(lstm_hidden=lstm_hidden, lstm_layer=lstm_layer, **encoder)
         self.actor = PointerDecoder(self.memory_size, lstm_hidden, lstm_layer)
         self.stop = small_uniform(self.memory_size)  # v_EOE
@@ -63,7 +62,8 @@ class ActorCritic(HierarchicalEncoder):
         `n_sentences`, exactly so many (all, where an article has fewer)."""
         batch, stop = mask.shape
         memory = self.actor.remember(
-            torch.cat([h, self.stop.expand(batch, 1, -1)], 1), torch.cat([mask, torch.ones_like(mask[:, :1])], 1)
+            torch.cat([h, self.stop.expand(batch, 1, -1)], 1),
+            torch.cat([mask, torch.ones_like(mask[:, :1])], 1),
         )
         free = memory.mask.clone()
         previous, state = self.actor.start(batch)

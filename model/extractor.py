@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -42,7 +44,7 @@ class HierarchicalEncoder(nn.Module):
 class RnnExtractor(HierarchicalEncoder):
     """rnn-ext: the pointer network trained on proxy labels (Sec. 3.1)."""
 
-    def __init__(self, lstm_hidden: int = 256, lstm_layer: int = 1, **encoder: int) -> None:
+    def __init__(self, lstm_hidden: int = 256, lstm_layer: int = 1, **encoder: Any) -> None:
         super().__init__(lstm_hidden=lstm_hidden, lstm_layer=lstm_layer, **encoder)
         self.pointer = PointerDecoder(self.memory_size, lstm_hidden, lstm_layer)
 
@@ -73,7 +75,7 @@ class RnnExtractor(HierarchicalEncoder):
 class FfExtractor(HierarchicalEncoder):
     """ff-ext: an independent decision for every sentence (A.4, Eq. 13-14)."""
 
-    def __init__(self, **encoder: int) -> None:
+    def __init__(self, **encoder: Any) -> None:
         super().__init__(**encoder)
         self.sentence_score = nn.Linear(self.memory_size, 1)  # W_c, b
         self.document = nn.Linear(self.memory_size, self.memory_size)  # W_d, b_d

@@ -6,7 +6,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from model.packed_lstm import Packing, packed_lstm_layer
+
+States = tuple[Tensor, Tensor]
+
 INITIAL_STATE_RANGE = 1e-2
+_LSTM_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def small_uniform(*size: int, bound: float = INITIAL_STATE_RANGE) -> nn.Parameter:
@@ -26,11 +31,26 @@ class BiLSTM(nn.Module):
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """inputs: (B, N, I), lengths: (B,) on the CPU -> outputs (B, N, 2H), zero where padded; states (L*2, B, H)."""
         size = (self.initial_h.size(0), inputs.size(0), self.initial_h.size(1))
-        states = (self.initial_h[:, None].expand(size).contiguous(), self.initial_c[:, None].expand(size).contiguous())
+        states = self.initial_h[:, None].expand(size), self.initial_c[:, None].expand(size)
+        return (self.on_cpu if inputs.device.type == "cpu" else self.by_torch)(inputs, lengths, states)
+
+    def by_torch(self, inputs: Tensor, lengths: Tensor, states: States) -> tuple[Tensor, States]:
         packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-        packed, states = self.lstm(packed, states)
+        packed, (h, c) = self.lstm(packed, (states[0].contiguous(), states[1].contiguous()))
         outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=inputs.size(1))
-        return outputs, states
+        return outputs, (h, c)
+
+    def on_cpu(self, inputs: Tensor, lengths: Tensor, states: States) -> tuple[Tensor, States]:
+        packing = Packing.of(lengths)
+        hs, cs = [], []
+        for layer in range(self.lstm.num_layers):
+            suffixes = [f"_l{layer}", f"_l{layer}_reverse"][: self.directions]
+            weights = [[getattr(self.lstm, name + suffix) for name in _LSTM_WEIGHTS] for suffix in suffixes]
+            own = slice(layer * self.directions, (layer + 1) * self.directions)
+            inputs, h, c = packed_lstm_layer(inputs, packing, weights, states[0][own], states[1][own])
+            hs.append(h)
+            cs.append(c)
+        return inputs, (torch.cat(hs), torch.cat(cs))
 
 
 def join_directions(states: Tensor, directions: int) -> Tensor:

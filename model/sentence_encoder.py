@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
@@ -24,6 +26,9 @@ class SentenceEncoder(nn.Module):
         self.convolutions = nn.ModuleList([nn.Conv1d(emb_dim, channels, k) for k in WINDOWS])
         self.output_size = len(WINDOWS) * channels
 
+    def filters(self) -> list[nn.Conv1d]:
+        return [cast(nn.Conv1d, convolution) for convolution in self.convolutions]
+
     def forward(self, batch: ArticleBatch) -> Tensor:
         """M sentences -> (M, 3C)"""
         return self.convolve_distinct_words(batch) if batch.words.device.type == "cpu" else self.convolve(batch)
@@ -32,7 +37,7 @@ class SentenceEncoder(nn.Module):
         """The formula as it stands; what a GPU does best."""
         embedded = self.embedding(batch.words).mT  # (M, E, W)
         codes = []
-        for window, convolution in zip(WINDOWS, self.convolutions, strict=True):
+        for window, convolution in zip(WINDOWS, self.filters(), strict=True):
             activation = convolution(embedded).relu()  # (M, C, W - k + 1)
             starts = torch.arange(activation.size(2), device=activation.device)
             inside = starts <= batch.widths[:, None] - window  # (M, W - k + 1)
@@ -42,7 +47,7 @@ class SentenceEncoder(nn.Module):
     def convolve_distinct_words(self, batch: ArticleBatch) -> Tensor:
         """The same numbers with each distinct word of the batch multiplied once; several times faster on a CPU."""
         distinct, positions = batch.words.unique(return_inverse=True)
-        weight = torch.cat([conv.weight.permute(1, 2, 0).flatten(1) for conv in self.convolutions], 1)  # (E, 12C)
+        weight = torch.cat([conv.weight.permute(1, 2, 0).flatten(1) for conv in self.filters()], 1)  # (E, 12C)
         taps = self.embedding(distinct) @ weight  # (U, 12C)
-        bias = torch.cat([conv.bias for conv in self.convolutions])  # (3C,)
+        bias = torch.cat([cast(Tensor, conv.bias) for conv in self.filters()])  # (3C,)
         return (max_over_windows(taps, positions, batch.lengths, batch.widths, WINDOWS) + bias).relu()

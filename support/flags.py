@@ -38,9 +38,15 @@ def flag(
     above: float | None = None,
 ) -> Any:
     """A dataclass field with what its command-line flag needs; `source` is the place in the paper."""
-    metadata = dict(
-        help=help, source=source, env=env, choices=choices, spelling=spelling, at_least=at_least, above=above
-    )
+    metadata = {
+        "help": help,
+        "source": source,
+        "env": env,
+        "choices": choices,
+        "spelling": spelling,
+        "at_least": at_least,
+        "above": above,
+    }
     if default is _REQUIRED:
         return dataclasses.field(metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)

@@ -9,7 +9,11 @@ from typing import Any
 
 from support.errors import UserError
 
-_SAFE = {("collections", "Counter"): Counter, ("collections", "OrderedDict"): OrderedDict, ("builtins", "dict"): dict}
+_SAFE = {
+    ("collections", "Counter"): Counter,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("builtins", "dict"): dict,
+}
 
 
 class _RestrictedUnpickler(pickle.Unpickler):

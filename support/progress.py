@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any
 
 from tqdm import tqdm
 
-Item = TypeVar("Item")
 
-
-def progress(items: Iterable[Item] | None, label: str, total: int | None = None, unit: str = "it") -> tqdm[Item]:
+def progress(items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it") -> tqdm[Any]:
     """Iterate over it, or give None and call `update(n)`."""
     terminal = sys.stderr.isatty()
     return tqdm(

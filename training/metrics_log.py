@@ -17,7 +17,7 @@ class MetricsLog:
     def __init__(self, directory: Path, net: str) -> None:
         self.net = net
         self.path = directory / "metrics.jsonl"
-        self.file = open(self.path, "a", encoding="utf-8", buffering=1)
+        self.file = open(self.path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
         self.board = SummaryWriter(str(directory / "log"))
 
     def training(self, step: int, values: Mapping[str, float]) -> None:
@@ -38,7 +38,7 @@ class MetricsLog:
         kept = [line for line in self.path.read_text(encoding="utf-8").splitlines() if _step(line) <= step]
         with atomic_file(self.path) as file:
             file.writelines(line + "\n" for line in kept)
-        self.file = open(self.path, "a", encoding="utf-8", buffering=1)
+        self.file = open(self.path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
 
 
 def _step(line: str) -> float:

@@ -126,8 +126,14 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def write_checkpoint(directory: Path, net: str, network: nn.Module, metric: float, step: int,
-                     optimizer: torch.optim.Optimizer | None = None) -> Path:
+def write_checkpoint(
+    directory: Path,
+    net: str,
+    network: nn.Module,
+    metric: float,
+    step: int,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> Path:
     """ckpt-<metric>-<step>, atomically; without an optimizer just the weights (a frozen abstractor)."""
     state = to_released(net, network.state_dict())
     content: dict[str, Any] = {"state_dict": state}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
@@ -35,16 +36,26 @@ class Validation(NamedTuple):
     """Sums over this process's share of the validation set."""
 
     total: float
-    count: float
+    n: float
     metrics: Mapping[str, float] = {}
 
 
 class Objective(Protocol):
     """What differs between the stages."""
 
-    net: str  # the network's name in meta.json
-    network: nn.Module
-    highest_is_best: bool
+    @property
+    def net(self) -> str:
+        """The network's name in meta.json."""
+
+    @property
+    def network(self) -> nn.Module: ...
+
+    @property
+    def highest_is_best(self) -> bool: ...
+
+    @property
+    def gradient_groups(self) -> Mapping[str, nn.Module]:
+        """Parts whose gradient norms are logged."""
 
     def step(self, batch: Any) -> Step: ...
 
@@ -81,7 +92,10 @@ class Trainer:
         network = objective.network.to(device)
         self.optimizer = torch.optim.Adam(network.parameters(), lr=flags.lr, fused=True)
         self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
-            self.optimizer, "max" if objective.highest_is_best else "min", factor=flags.decay, patience=flags.lr_p
+            self.optimizer,
+            "max" if objective.highest_is_best else "min",
+            factor=flags.decay,
+            patience=flags.lr_p,
         )
         losses: nn.Module = _Losses(objective)
         self.losses = DistributedDataParallel(losses) if processes.world > 1 else losses
@@ -95,7 +109,8 @@ class Trainer:
         if self.flags.resume:
             self._restore()
         if self._finished():
-            return self._say(f"nothing left to do: {self._summary()}")
+            self._say(f"nothing left to do: {self._summary()}")
+            return
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         saved_at = time.monotonic()
         with progress(None, self.objective.net, total=self.flags.max_steps, unit=" updates") as bar:
@@ -124,6 +139,7 @@ class Trainer:
 
     def _update(self, batch: Any) -> dict[str, float]:
         started = time.perf_counter()
+        torch.manual_seed(_update_seed(self.flags.seed, self.update_count, self.processes.rank))
         self.objective.network.train()
         self.optimizer.zero_grad()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.flags.amp):
@@ -132,6 +148,7 @@ class Trainer:
         # Processes average their gradients, so each one's share is scaled to the mean over the global batch.
         loss = losses.float().sum() * (self.processes.world / count)
         loss.backward()
+        group_norms = {f"grad_norm_{k}": _gradient_norm(part) for k, part in self.objective.gradient_groups.items()}
         norm = nn.utils.clip_grad_norm_(self.objective.network.parameters(), self.flags.clip)
         mean_loss = float(total(loss.detach())) / self.processes.world
         if not math.isfinite(mean_loss) or not math.isfinite(float(norm)):
@@ -141,7 +158,7 @@ class Trainer:
             )
         self.optimizer.step()
         self.update_count += 1
-        values = {"loss": mean_loss, "grad_norm": float(norm), **metrics}
+        values = {"loss": mean_loss, "grad_norm": float(norm), **group_norms, **metrics}
         if self.log:
             lr = self.optimizer.param_groups[0]["lr"]
             self.log.training(self.update_count, {**values, "lr": lr, "seconds": time.perf_counter() - started})
@@ -152,7 +169,7 @@ class Trainer:
         self.objective.network.eval()
         result = self.objective.validate(self.validation_batches(), self.update_count)
         names = sorted(result.metrics)
-        sums = torch.tensor([result.total, result.count, *(result.metrics[name] for name in names)], dtype=torch.float64)
+        sums = torch.tensor([result.total, result.n, *(result.metrics[name] for name in names)], dtype=torch.float64)
         value, count, *rest = total(sums.to(self.device) if self.device.type == "cuda" else sums).tolist()
         metric = value / count if count else 0.0
         sign = 1 if self.objective.highest_is_best else -1
@@ -161,7 +178,12 @@ class Trainer:
         self.scheduler.step(metric)
         if self.processes.main:
             write_checkpoint(
-                self.directory, self.objective.net, self.objective.network, metric, self.update_count, self.optimizer
+                self.directory,
+                self.objective.net,
+                self.objective.network,
+                metric,
+                self.update_count,
+                self.optimizer,
             )
             self._forget_old_checkpoints()
             assert self.log is not None
@@ -182,7 +204,7 @@ class Trainer:
                 checkpoint.path.unlink()
 
     def _save(self) -> None:
-        """Everything that the next update depends on; the data order follows from the seed and the update count."""
+        """Everything that the next update depends on, beside the seed and the update count themselves."""
         wait_for_all()
         if not self.processes.main:
             return
@@ -193,7 +215,6 @@ class Trainer:
             "scheduler": self.scheduler.state_dict(),
             "best": self.best,
             "stale": self.stale,
-            "random_state": torch.get_rng_state(),
         }
         with atomic_file(self.directory / "resume.pt", "wb") as file:
             torch.save(content, file)
@@ -206,11 +227,11 @@ class Trainer:
             content = torch.load(path, map_location="cpu", weights_only=True)
             self.objective.network.load_state_dict(content["network"])
         except Exception as error:
-            raise UserError(f"{path} does not fit this run ({str(error).splitlines()[0]}); were its flags others?") from None
+            reason = str(error).splitlines()[0]
+            raise UserError(f"{path} does not fit this run ({reason}); was it started with other flags?") from None
         self.optimizer.load_state_dict(content["optimizer"])
         self.scheduler.load_state_dict(content["scheduler"])
         self.update_count, self.best, self.stale = content["update_count"], content["best"], content["stale"]
-        torch.set_rng_state(content["random_state"])
         if self.log:
             self.log.forget_after(self.update_count)
 
@@ -221,3 +242,12 @@ class Trainer:
     def _say(self, text: str) -> None:
         if self.processes.main:
             print(text, flush=True)
+
+
+def _update_seed(seed: int, update: int, rank: int) -> int:
+    """Random numbers of an update are a function of these three, so resuming needs no generator state."""
+    return int(np.random.SeedSequence([seed, update, rank]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _gradient_norm(part: nn.Module) -> float:
+    return float(nn.utils.get_total_norm([p.grad for p in part.parameters() if p.grad is not None]))

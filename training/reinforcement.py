@@ -1,0 +1,193 @@
+"""Reinforcement learning of the extractor agent over the frozen abstractor (Sec. 3.2)."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from data.batching import RLBatch
+from data.documents import Ints
+from data.store import TokenStore
+from inference.rewriting_cache import RewritingCache
+from metrics.sentence_rouge import REWARDS, rouge_n_batch
+from model.actor_critic import ActorCritic, Choice, Episode, greedy, sample
+from support.files import atomic_file
+from training.a2c import Score, a2c_loss, discounted_returns, episode_rewards, joined, standardise
+from training.model_directory import AGENT
+from training.trainer import Step, Validation
+
+N_EXAMPLES = 5
+
+Example = tuple[int, list[int], list[list[int]], list[list[int]]]  # document, extracted, rewritten, summary
+Rewrite = Callable[[Ints], list[NDArray[np.int32]]]  # sentence numbers of a store -> word ids
+
+
+class Environment(NamedTuple):
+    """A split and what becomes of an extracted sentence: the abstractor's g(d), or d itself."""
+
+    store: TokenStore
+    rewrite: Rewrite
+
+    def rewritten(self, documents: Sequence[int], extracted: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        """All sentences of all articles are rewritten together."""
+        first = self.store.articles.document_offsets
+        numbers = [first[document] + j for document, chosen in zip(documents, extracted, strict=True) for j in chosen]
+        texts = iter(self.rewrite(np.array(numbers, np.int64)))
+        return [[next(texts).tolist() for _ in chosen] for chosen in extracted]
+
+    def summaries(self, documents: Sequence[int]) -> list[list[list[int]]]:
+        return [[s.tolist() for s in self.store.abstracts.document(document)] for document in documents]
+
+
+class RewardFlags(NamedTuple):
+    gamma: float = 0.95
+    reward: str = "rouge-l"
+    stop_reward: str = "rouge-1"
+    stop: float = 1.0
+
+
+class ActorCriticTraining:
+    """One A2C update for a batch of articles: encode, act, rewrite, score, criticise."""
+
+    net = AGENT
+    highest_is_best = True
+
+    def __init__(
+        self,
+        network: ActorCritic,
+        training: Environment,
+        validation: Environment,
+        rewards: RewardFlags,
+        *,
+        detach_baseline: bool,
+        device: torch.device,
+        directory: Path,
+        cache: RewritingCache | None = None,
+    ) -> None:
+        self.network, self.training, self.validation, self.rewards = network, training, validation, rewards
+        self.step_score: Score = REWARDS[rewards.reward]
+        self.stop_score: Score = REWARDS[rewards.stop_reward]
+        self.detach_baseline, self.device, self.directory, self.cache = (
+            detach_baseline,
+            device,
+            directory,
+            cache,
+        )
+        self.gradient_groups = {
+            "sent_enc": network.sentence_encoder,
+            "art_enc": network.article_encoder,
+            "ext": network.actor,
+            "scr": network.critic,
+        }
+
+    def step(self, batch: RLBatch) -> Step:
+        clock = _Clock()
+        with clock("encode"):
+            h, mask = self.network.encode(batch.articles)
+        with clock("act"):
+            episode = self.network.act(h, mask, self.choose)
+        with clock("criticise"):
+            values = self.network.critic(h, mask, episode.actions)[episode.happened]
+        with clock("rewrite"):
+            documents, extracted = batch.indices.tolist(), episode.extracted()
+            rewritten = self.training.rewritten(documents, extracted)
+        with clock("score"):
+            summaries = self.training.summaries(documents)
+            given = episode_rewards(rewritten, summaries, self.step_score, self.stop_score, self.rewards.stop)
+            rewards = _padded(given, episode)
+        returns = standardise(discounted_returns(rewards, self.rewards.gamma)[episode.happened])
+        loss = a2c_loss(episode.log_probs[episode.happened], values, returns, self.detach_baseline)
+        metrics = {
+            "reward": float(rewards[episode.happened].mean()),
+            "step_reward": _mean([r[:-1] for r in given]),
+            "stop_reward": _mean([r[-1:] for r in given]),
+            "policy_loss": float(loss.policy.mean().detach()),
+            "critic_loss": float(loss.critic.mean().detach()),
+            "advantage": float(loss.advantages.mean()),
+            "entropy": float(episode.entropies[episode.happened].mean().detach()),
+            "extracted": _mean([np.array([len(chosen)]) for chosen in extracted]),
+            "stop_rate": _stop_rate(extracted, batch.articles.counts.tolist()),
+            **({"cache_hits": self.cache.take_hit_rate()} if self.cache else {}),
+            **clock.seconds,
+        }
+        return Step(loss.policy + loss.critic, metrics)
+
+    choose: Choice = staticmethod(sample)
+
+    def validate(self, batches: Iterable[RLBatch], step: int) -> Validation:
+        """100 ROUGE-1 F1 of greedy extraction and rewriting, as released, and what else is worth a curve."""
+        sums: dict[str, float] = defaultdict(float)
+        count, rouge = 0, 0.0
+        examples: list[Example] = []
+        for batch in batches:
+            h, mask = self.network.encode(batch.articles.to(self.device))
+            extracted = self.network.act(h, mask, greedy).extracted()
+            documents = batch.indices.tolist()
+            rewritten = self.validation.rewritten(documents, extracted)
+            summaries = self.validation.summaries(documents)
+            rouge += 100 * float(rouge_n_batch([joined(s) for s in rewritten], [joined(s) for s in summaries]).sum())
+            given = episode_rewards(rewritten, summaries, self.step_score, self.stop_score, self.rewards.stop)
+            sums["reward"] += sum(float(r.mean()) for r in given)
+            sums["extracted"] += sum(map(len, extracted))
+            sums["stop_rate"] += len(documents) * _stop_rate(extracted, batch.articles.counts.tolist())
+            if len(examples) < N_EXAMPLES:
+                examples += list(zip(documents, extracted, rewritten, summaries, strict=True))
+            count += len(documents)
+        if self.cache:
+            self.cache.take_hit_rate()
+        self._write_examples(examples[:N_EXAMPLES], step)
+        return Validation(rouge, count, sums)
+
+    def _write_examples(self, examples: list[Example], step: int) -> None:
+        lines = []
+        for document, extracted, rewritten, summary in examples:
+            lines.append(f"# {self.validation.store.name}/{document}.json")
+            lines += [f"{j:4d}  {self._text(words)}" for j, words in zip(extracted, rewritten, strict=True)]
+            lines += [f" ref  {self._text(words)}" for words in summary] + [""]
+        folder = self.directory / "examples"
+        folder.mkdir(exist_ok=True)
+        with atomic_file(folder / f"{step}.txt") as file:
+            file.write("\n".join(lines))
+
+    def _text(self, words: list[int]) -> str:
+        lexicon = self.validation.store.lexicon
+        return " ".join(lexicon[word] if word >= 0 else "<?>" for word in words)
+
+
+class _Clock:
+    """Seconds of each phase, by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[f"seconds_{phase}"] = time.perf_counter() - started
+
+
+def _padded(rewards: Sequence[np.ndarray], episode: Episode) -> Tensor:
+    """(B, T), zero after an article's stop"""
+    rows = torch.zeros(episode.happened.shape, dtype=torch.float32)
+    flat = torch.from_numpy(np.concatenate(rewards)).float()
+    return rows.masked_scatter(episode.happened.cpu(), flat).to(episode.happened.device)
+
+
+def _mean(parts: list[np.ndarray]) -> float:
+    values = np.concatenate(parts)
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _stop_rate(extracted: Sequence[Sequence[int]], counts: Sequence[int]) -> float:
+    """The share of articles whose agent stopped although sentences were left."""
+    return float(np.mean([len(chosen) < n for chosen, n in zip(extracted, counts, strict=True)]))
