@@ -11,9 +11,10 @@ from torch import Tensor
 
 from data.gensim_files import WordVectors, read_gensim_model
 from data.vocabulary import N_SPECIAL, Vocabulary
-from data.word2vec import SENTENCE_END, SENTENCE_START
 from model.batches import END, START
 from support.errors import UserError
+
+SENTENCE_START, SENTENCE_END = "<s>", r"<\s>"  # marks in the text that the vectors are trained on
 
 
 def initial_embedding(

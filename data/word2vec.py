@@ -13,11 +13,11 @@ from pathlib import Path
 from gensim.models import Word2Vec
 from gensim.models.callbacks import CallbackAny2Vec
 
+from data.embeddings import SENTENCE_END, SENTENCE_START
 from data.store import TokenStore
 from support.errors import UserError
 from support.progress import progress
 
-SENTENCE_START, SENTENCE_END = "<s>", r"<\s>"
 MIN_COUNT = 5
 
 

@@ -181,6 +181,13 @@ def test_empty_texts_never_shift_pairs(dataset):
                 assert words[:length] == [word_of.get(word, 1) for word in sentence.split()]
 
 
+def test_loading_draws_nothing_from_the_global_generator(dataset):
+    before = torch.get_rng_state()
+    take(3, ArticleData(*dataset), 8, 0)
+    list(validation_batches(ArticleData(*dataset), 8))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_every_target_ends(dataset):
     for batch in validation_batches(RewritingData(*dataset, max_abs=3), 8):
         last = batch.targets[torch.arange(len(batch.lengths)), batch.lengths - 1]
