@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from data.inspection import EXAMPLES, KINDS, Findings, inspect_split
 from data.parallel import available_cores
+from data.prepare.splits import SPLITS
 from data.vocabulary import COUNTS_FILE, load_word_counts
 from support.errors import UserError, run
 
-SPLITS = ("train", "val", "test")
 _LABELLED_SPLITS = ("train", "val")
 
 

@@ -339,10 +339,12 @@ def test_an_interrupted_run_is_taken_up_and_gives_the_same(tmp_path, monkeypatch
         prepare("jsonl", tmp_path / "broken", "--train", source, "--workers", 1)
     assert not (tmp_path / "broken" / "train").exists()
     kept = (tmp_path / "broken" / ".preparing" / "train" / "3.json").stat().st_mtime_ns
+    write(tmp_path / "broken" / ".preparing" / "train" / ".17.json.half", "left by kill -9")
     prepare("jsonl", tmp_path / "broken", "--train", source, "--workers", 1)
     assert (tmp_path / "broken" / "train" / "3.json").stat().st_mtime_ns == kept
     for name in ["manifest.tsv", "vocab_cnt.pkl", *(f"train/{i}.json" for i in range(25))]:
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert len(list((tmp_path / "broken" / "train").iterdir())) == 25
     assert not (tmp_path / "broken" / ".preparing").exists()
 
 

@@ -109,6 +109,8 @@ class _Staging:
         else:
             shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, exist_ok=True)
+        for leftover in self.directory.glob(".*"):  # half-written when the run was killed
+            leftover.unlink()
 
     def mark(self, chunk: _Chunk, empty: _Empty) -> None:
         self.done[str(chunk.number)] = list(empty)
