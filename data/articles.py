@@ -79,8 +79,11 @@ def write_article(path: str | Path, article: Article) -> None:
     fields = {name: getattr(article, name) for name in _KNOWN_FIELDS}
     value = {name: content for name, content in fields.items() if content is not None} | article.others
     text = json.dumps(value, indent=4)
-    with atomic_file(path) as file:
-        file.write(text)
+    try:
+        with atomic_file(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written ({error.strerror})") from None
 
 
 def _check_lists(path: str | Path, value: dict[str, Any]) -> None:

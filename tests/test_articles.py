@@ -31,6 +31,12 @@ def test_released_files_are_rewritten_byte_by_byte(golden, tmp_path):
         assert (tmp_path / "0.json").read_bytes() == path.read_bytes()
 
 
+def test_what_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"0\.json cannot be written"):
+        write_article(tmp_path / "file" / "0.json", Article("x", [], []))
+
+
 def test_only_exact_names_count(tmp_path):
     write_split(tmp_path, "train", [([], [])] * 3)
     for name in ("3.json.bak", "x3.json", ".3.json", "03.json", "3.jsonl", "\u0663.json"):

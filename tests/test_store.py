@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import resource
 import tempfile
 import time
 from collections import Counter
@@ -211,6 +212,19 @@ def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
         open_store(tmp_path, "train")
         assert contents(tmp_path / ".store") == whole
     assert kills >= 2
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_behind(tmp_path):
+    write_split(tmp_path, "train", random_pairs(300))
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limit[1]))
+    try:
+        with pytest.raises(UserError, match="cannot be written"):
+            open_store(tmp_path, "train", workers=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert os.listdir(tmp_path / ".store") == ["lock"]
+    assert len(open_store(tmp_path, "train")) == 300
 
 
 def test_two_builders_at_once_both_succeed(tmp_path):
