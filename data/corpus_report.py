@@ -16,6 +16,9 @@ from data.articles import Article, article_path, count_articles, read_article, s
 from data.labels import proxy_labels
 from data.sample import VOCABULARY_SIZE
 from data.vocabulary import Vocabulary, load_word_counts
+from metrics.ngram_table import Measure, words
+from metrics.novelty import novel
+from metrics.repetition import repeated
 from metrics.rouge import score_documents
 from metrics.summaries import escape
 from support.errors import UserError, run
@@ -38,7 +41,7 @@ def corpus_report(data_dir: str, split: str, vsize: int, limit: int | None = Non
         ("articles", f"{len(articles):,} of {total:,} in {split}"),
         *_lengths(articles),
         *_baselines(articles, labels),
-        *_novelty(articles, known, vsize),
+        *_wording(articles, known, vsize),
         *_positions(labels),
     ]
 
@@ -65,30 +68,24 @@ def _baselines(articles: list[Article], labels: list[list[int]]) -> Iterator[Row
         yield f"{name} R-1 / R-2 / R-L", " / ".join(f"{100 * f:.2f}" for f in scores[:, :, 2].mean(axis=0))
 
 
-def _novelty(articles: list[Article], known: set[str], vsize: int) -> Iterator[Row]:
-    words = [word for article in articles for sentence in article.abstract for word in sentence.split()]
-    yield f"summary words outside the {vsize:,} most frequent", _percent(word not in known for word in words)
-    for n in (1, 2, 3, 4):
-        yield f"novel {n}-grams of summaries", _percent(_novel_ngrams(articles, n))
-    repeats = [_repeated_bigrams(article.abstract) for article in articles]
-    yield "repeated bigrams in a summary", f"{_mean(repeats):.2f}"
+def _wording(articles: list[Article], known: set[str], vsize: int) -> Iterator[Row]:
+    unknown = (word not in known for article in articles for word in _joined(article.abstract))
+    yield f"summary words outside the {vsize:,} most frequent", _percent(unknown)
+    for measure, orders in ((novel, (1, 2, 3, 4)), (repeated, (1, 2))):
+        for order in orders:
+            yield f"{measure.__name__} {order}-grams of summaries", _share(measure, articles, order)
 
 
-def _novel_ngrams(articles: list[Article], n: int) -> Iterator[bool]:
+def _share(measure: Measure, articles: list[Article], order: int) -> str:
+    found = total = 0
     for article in articles:
-        seen = {ngram for sentence in article.article for ngram in _ngrams(sentence, n)}
-        for sentence in article.abstract:
-            yield from (ngram not in seen for ngram in _ngrams(sentence, n))
+        count = measure([_joined(article.abstract)], _joined(article.article), order)[0]
+        found, total = found + count.found, total + count.total
+    return f"{100 * found / max(1, total):.1f}%"
 
 
-def _repeated_bigrams(summary: list[str]) -> int:
-    bigrams = [bigram for sentence in summary for bigram in _ngrams(sentence, 2)]
-    return len(bigrams) - len(set(bigrams))
-
-
-def _ngrams(sentence: str, n: int) -> Iterator[tuple[str, ...]]:
-    words = sentence.split()
-    return zip(*(words[start:] for start in range(n)), strict=False)
+def _joined(sentences: list[str]) -> list[str]:
+    return words(" ".join(sentences))
 
 
 def _positions(labels: list[list[int]]) -> Iterator[Row]:

@@ -17,6 +17,7 @@ _SENTENCES = range(12, 31)
 _LOCAL_NEWS = 0.6  # share of articles in which everything happens in one place
 _NEWS_COMES_FIRST = 0.6  # share of articles that open with a key sentence
 _POSITION_DECAY = 5.0  # in sentences: how fast key sentences become rarer
+_PLAIN_RETELLINGS = 0.3  # share of retellings that are worded like news
 _FRAMED_WORDS = 24  # longer clauses stand alone
 
 
@@ -57,20 +58,22 @@ class _Draft:
     told: list[_KeySentence] = field(default_factory=list)
     repeated: set[int] = field(default_factory=set)
     used: set[Template] = field(default_factory=set)
+    room: int = 0  # sentences until the next key sentence or the end
 
-    def write(self, template: Template, cast: Cast, framed: bool) -> None:
+    def write(self, template: Template, cast: Cast, frames: str) -> None:
         self.used.add(template)
         self.reporter.sentence_names.clear()
         text = self.reporter.say(template, cast)
-        if framed:
-            frames = self.library.fragments["frame"]
-            frame = self.rng.choice(frames) if len(text.split()) <= _FRAMED_WORDS else frames[0]
-            text = self.reporter.say(frame, cast, core=text) + " ."
-        self.sentences.append(text)
+        if frames and not _is_long(text):
+            text = self.reporter.say(self._one_of(frames), cast, core=text)
+        self.sentences.append(text.removesuffix(" .") + " .")
+
+    def _one_of(self, fragment: str) -> Template:
+        return self.rng.choice(self.library.fragments[fragment])
 
     def tell(self, line: _StoryLine, key: Key) -> None:
         position, telling = len(self.sentences), self.rng.choice(key.tell)
-        self.write(telling, line.cast, framed=True)
+        self.write(telling, line.cast, "frame")
         self.told.append(_KeySentence(line, key, telling, position, frozenset(self.reporter.sentence_names)))
 
     def retell(self) -> bool:
@@ -82,16 +85,42 @@ class _Draft:
         chosen = self.rng.choice(old)
         self.repeated.add(chosen.position)
         reminder, cast = Reminder(self.rng), chosen.line.cast
-        frame = self.rng.choice(self.library.fragments["reframe"])
-        self.sentences.append(reminder.say(frame, cast, core=reminder.say(chosen.telling, cast)) + " .")
+        core = reminder.say(chosen.telling, cast)
+        if self.rng.random() < _PLAIN_RETELLINGS or _is_long(core):
+            self.write(chosen.telling, cast, "frame")
+        else:
+            self.sentences.append(reminder.say(self._one_of("reframe"), cast, core=core) + " .")
         return True
 
-    def fill(self) -> None:
-        """One sentence that is worth no highlight."""
-        while True:
-            choose = self.rng.choices(list(_FILLERS), weights=list(_FILLERS.values()))[0]
-            if choose(self):
-                return
+    def look_back(self) -> bool:
+        """Old news, told like news: only the sentence before them shows that they are no key sentences."""
+        line = self._line_apart()
+        follow_ups = self.rng.randint(0, 1)
+        if self.room < 2 + follow_ups:
+            return False
+        self.write(self._one_of("flashback"), line.cast, "")
+        for key in line.story.keys[: 1 + follow_ups]:
+            self.write(self.rng.choice(key.tell), line.cast, "frame")
+        return True
+
+    def spread_rumour(self) -> bool:
+        cast = (line := self._line_apart()).cast
+        core = Reminder(self.rng).say(self.rng.choice(line.story.keys[0].tell), cast)
+        self.sentences.append(self.reporter.say(self._one_of("rumour"), cast, core=core) + " .")
+        return True
+
+    def _line_apart(self) -> _StoryLine:
+        """Of a kind that is not in the news today."""
+        news = [line.story.name for line in self.lines]
+        story = self.rng.choice([story for story in self.library.stories if story.name not in news])
+        return _StoryLine(story, Cast(self.library, self.rng, place(self.rng)), [])
+
+    def fill(self, room: int) -> None:
+        """At most `room` sentences that are worth no highlight."""
+        self.room = room
+        fillers, weights = list(_FILLERS), list(_FILLERS.values())
+        while not self.rng.choices(fillers, weights)[0](self):
+            pass
 
     def from_told(self, part: str) -> bool:
         if not self.told:
@@ -114,19 +143,25 @@ class _Draft:
         fresh = [template for template in getattr(line.story, part) if template not in self.used]
         if not fresh:
             return False
-        in_order = line in self.minor
-        self.write(fresh[0] if in_order else self.rng.choice(fresh), line.cast, framed=part != "quote")
+        template = fresh[0] if line in self.minor else self.rng.choice(fresh)
+        self.write(template, line.cast, "" if part == "quote" else "frame")
         return True
 
 
 _FILLERS: dict[Callable[[_Draft], bool], int] = {
     lambda draft: draft.from_told("detail"): 14,
-    lambda draft: draft.from_told("quote"): 14,
-    lambda draft: draft.from_told("past"): 14,
+    lambda draft: draft.from_told("quote"): 12,
+    lambda draft: draft.from_told("past"): 10,
     _Draft.retell: 16,
-    _Draft.from_minor: 24,
-    _Draft.from_general: 18,
+    _Draft.look_back: 6,
+    _Draft.spread_rumour: 7,
+    _Draft.from_minor: 19,
+    _Draft.from_general: 14,
 }
+
+
+def _is_long(clause: str) -> bool:
+    return len(clause.split()) > _FRAMED_WORDS
 
 
 def compose(rng: Random) -> Article:
@@ -137,10 +172,11 @@ def compose(rng: Random) -> Article:
     upcoming = [(line, key) for line in draft.lines for key in line.keys]
     positions = _key_positions(rng, keys, length)
     while len(draft.sentences) < length:
-        if len(draft.sentences) in positions:
+        here = len(draft.sentences)
+        if here in positions:
             draft.tell(*upcoming.pop(0))
         else:
-            draft.fill()
+            draft.fill(room=min((p for p in positions if p > here), default=length) - here)
     return _edit(draft)
 
 

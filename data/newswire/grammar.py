@@ -32,7 +32,7 @@ def parse(text: str) -> Template:
     if "".join(tokens) != text:
         raise UserError(f"unbalanced braces in the template: {text}")
     options, rest = _options(tokens)
-    if rest or len(options) != 1:
+    if rest or len(options) != 1 or tokens.count("(") != tokens.count(")"):
         raise UserError(f"unbalanced parentheses in the template: {text}")
     return options[0]
 

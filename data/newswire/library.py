@@ -49,6 +49,12 @@ class _Line(NamedTuple):
     tag: str
     text: str
 
+    def template(self) -> Template:
+        try:
+            return parse(self.text)
+        except UserError as error:
+            raise UserError(f"{self.place}: {error}") from None
+
 
 @cache
 def library() -> Library:
@@ -89,7 +95,7 @@ def _read_paragraph(paragraph: list[_Line], found: Library) -> None:
         name, _, entries = heading.text.partition(" ")
         found.lists[name] = parse(entries)
     elif heading.tag == "fragment":
-        found.fragments[heading.text] = [parse(line.text) for line in body]
+        found.fragments[heading.text] = [line.template() for line in body]
     elif heading.tag in ("story", "minor", "general"):
         group = {"story": found.stories, "minor": found.minor, "general": found.general}[heading.tag]
         group.append(_story(heading, body))
@@ -104,9 +110,9 @@ def _story(heading: _Line, body: list[_Line]) -> Story:
         if line.tag == "key":
             story.keys.append(Key())
         elif line.tag in ("tell", "sum") and story.keys:
-            getattr(story.keys[-1], line.tag).append(parse(line.text))
+            getattr(story.keys[-1], line.tag).append(line.template())
         elif line.tag in ("detail", "past", "quote"):
-            getattr(story, line.tag).append(parse(line.text))
+            getattr(story, line.tag).append(line.template())
         else:
             raise UserError(f"{line.place}: '{line.tag}' has no meaning here")
     if heading.tag == "story" and not (story.keys and all(key.tell and key.sum for key in story.keys)):
@@ -128,7 +134,7 @@ def _check_highlight(heading: _Line, key: Key) -> None:
 
 
 def _check_slots(line: _Line, known: set[str]) -> None:
-    for slot in slots(parse(line.text)):
+    for slot in slots(line.template()):
         if kind(slot) not in known:
             raise UserError(f"{line.place}: nothing is known about {{{slot}}}")
 
