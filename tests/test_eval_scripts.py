@@ -1,0 +1,256 @@
+"""The evaluation scripts: released flags and files, re-runs, and one line for every bad input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eval_acl
+import eval_baselines
+import eval_full_model
+import make_eval_references
+from metrics import meteor, official
+from metrics.scores import load_scores
+from metrics.summaries import read_documents, read_summaries
+from support.errors import run
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def data_dir(golden, tmp_path) -> Path:
+    return shutil.copytree(golden / "data", tmp_path / "data", ignore=shutil.ignore_patterns("train"))
+
+
+@pytest.fixture
+def decoded(golden, tmp_path) -> Path:
+    for name in ("rl_greedy", "rl_beam5", "baseline_lead_abs"):
+        shutil.copytree(golden / "decode_dir" / name, tmp_path / "decoded" / name)
+    return tmp_path / "decoded"
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Runs a script's main as its last line does -> exit code."""
+
+    def call(script, *arguments) -> int:
+        monkeypatch.setattr(sys, "argv", [f"{script.__name__}.py", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            run(script.main)
+        return stopped.value.code
+
+    return call
+
+
+def test_references_equal_the_released_ones(golden, data_dir, command):
+    shutil.rmtree(data_dir / "refs")
+    assert command(make_eval_references, "--data_dir", data_dir) == 0
+    for split in ("val", "test"):
+        expected = {path.name: path.read_bytes() for path in (golden / "data" / "refs" / split).iterdir()}
+        assert {path.name: path.read_bytes() for path in (data_dir / "refs" / split).iterdir()} == expected
+
+
+def test_references_of_an_empty_abstract_and_of_several(tmp_path, command):
+    (tmp_path / "test").mkdir()
+    abstracts = [{"abstract": []}, {"abstract": ["a < b", "c"], "references": [["d"], []]}]
+    for i, fields in enumerate(abstracts):
+        (tmp_path / "test" / f"{i}.json").write_text(json.dumps({"id": "x", "article": ["a"], **fields}))
+    for _ in range(2):  # it may run again
+        assert command(make_eval_references, "--data_dir", tmp_path, "--split", "test") == 0
+    found = {path.name: path.read_text() for path in (tmp_path / "refs" / "test").iterdir()}
+    assert found == {"0.ref": "", "1.A.ref": "a &lt; b\nc", "1.B.ref": "d", "1.C.ref": ""}
+
+
+def test_rouge_of_a_full_model(data_dir, decoded, command, capsys):
+    decode_dir = decoded / "rl_greedy"
+    assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 0
+    text = (decode_dir / "rouge.txt").read_text()
+    scores = load_scores(decode_dir / "scores.json")
+    assert capsys.readouterr().out == text + scores.rouge.signature + "\n"
+    assert scores.ids == tuple(range(30)) and scores.rouge.documents.shape == (30, 3, 3)
+    assert f"1 ROUGE-L Average_F: {scores.rouge.averages.mean[2, 2]:.5f}" in text
+    assert abs(scores.rouge.documents.mean(axis=0) - scores.rouge.averages.mean).max() < 0.01
+    assert "args:-c 95 -r 1000 -n 2 -m" in scores.rouge.signature and "docs:30|refs:1" in scores.rouge.signature
+
+
+@pytest.mark.skipif(official.why_unavailable() is not None, reason=str(official.why_unavailable()))
+def test_official_script_writes_the_same_files(data_dir, decoded, command):
+    decode_dir = decoded / "rl_beam5"
+    flags = ["--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir]
+    assert command(eval_full_model, *flags) == 0
+    text, ours = (decode_dir / "rouge.txt").read_text(), load_scores(decode_dir / "scores.json").rouge
+    assert command(eval_full_model, *flags, "--official") == 0
+    theirs = load_scores(decode_dir / "scores.json").rouge
+    assert (decode_dir / "rouge.txt").read_text() == text
+    assert np.array_equal(ours.documents, theirs.documents)
+    assert "tool:in-process" in ours.signature and "tool:ROUGE-1.5.5.pl" in theirs.signature
+
+
+def test_environment_variable_replaces_data_dir(data_dir, decoded, command, monkeypatch):
+    monkeypatch.setenv("DATA", str(data_dir))
+    assert command(eval_full_model, "--rouge", "--decode-dir", decoded / "rl_greedy") == 0
+
+
+def test_baseline_merges_the_first_sentences(data_dir, decoded, command):
+    decode_dir = decoded / "baseline_lead_abs"
+    for n in (3, 3, 2):
+        flags = ["--n_ext", n, "--decode_dir", decode_dir, "--data_dir", data_dir]
+        assert command(eval_baselines, "--rouge", *flags) == 0
+    merged = read_summaries(decode_dir / "output_top3")
+    parts = [(decode_dir / f"output_{k}" / "0.dec").read_text() for k in range(3)]
+    assert len(merged) == 30 and merged[0] == "\n".join(parts)
+    assert (decode_dir / "top2_rouge.txt").read_text() != (decode_dir / "top3_rouge.txt").read_text()
+    assert load_scores(decode_dir / "top3_scores.json").ids == tuple(range(30))
+
+
+def test_baseline_of_a_short_article_keeps_what_there_is(data_dir, decoded):
+    decode_dir = decoded / "baseline_lead_abs"
+    for k in (1, 2):
+        (decode_dir / f"output_{k}" / "4.dec").unlink()
+    merged = read_summaries(eval_baselines.merge_sentences(decode_dir, 3))
+    assert merged[4] == (decode_dir / "output_0" / "4.dec").read_text()
+
+
+def test_any_folder_with_several_references(tmp_path, command):
+    texts = {"out/0.dec": "a b", "out/12.dec": "c", "refs/0.ref": "a", "refs/12.A.ref": "c d", "refs/12.B.ref": "e"}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for _ in range(2):  # the result files among the outputs do no harm
+        flags = ["--rouge", "--decode_dir", tmp_path / "out", "--ref_dir", tmp_path / "refs"]
+        assert command(eval_acl, *flags) == 0
+    scores = load_scores(tmp_path / "out" / "scores.json")
+    assert scores.ids == (0, 12) and "refs:1-2" in scores.rouge.signature
+    assert scores.rouge.documents[:, 0].tolist() == [[1, 0.5, 0.66667], [0.33333, 0.5, 0.4]]
+
+
+def test_scores_of_other_texts_are_not_kept(data_dir, decoded, command):
+    """An earlier METEOR result survives a ROUGE run on the same texts, and no change of them."""
+    decode_dir = decoded / "rl_greedy"
+    flags = ["--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir]
+    assert command(eval_full_model, *flags) == 0
+    path = decode_dir / "scores.json"
+    value = json.loads(path.read_text())
+    value["meteor"] = {"signature": "s", "score": 0.5, "statistics": [[0] * meteor.STATISTICS] * 30}
+    path.write_text(json.dumps(value))
+    assert command(eval_full_model, *flags) == 0
+    assert load_scores(path).meteor.score == 0.5
+    (decode_dir / "output" / "0.dec").write_text("something else")
+    assert command(eval_full_model, *flags) == 0
+    assert load_scores(path).meteor is None
+
+
+def remove(name):
+    return lambda decode_dir: (decode_dir / name).unlink()
+
+
+def write(name, content):
+    return lambda decode_dir: (decode_dir / name).write_bytes(content)
+
+
+def empty_output(decode_dir):
+    shutil.rmtree(decode_dir / "output")
+    (decode_dir / "output").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (remove("output/7.dec"), "missing {decode}/output/7.dec, although {refs}/7.ref exists"),
+        (write("output/30.dec", b"x"), "missing {refs}/30.ref, although {decode}/output/30.dec exists"),
+        (write("output/3.dec.bak", b"x"), "{decode}/output/3.dec.bak is not named <number>.dec"),
+        (write("output/007.dec", b"x"), "{decode}/output/007.dec is not named <number>.dec"),
+        (write("output/5.dec", b"\x89PNG\r\n\x1a\n\0\xff"), "{decode}/output/5.dec is not a text file in UTF-8"),
+        (write("output/5.dec", b"a\0b"), "{decode}/output/5.dec is not a text file in UTF-8"),
+        (empty_output, "{decode}/output holds no <number>.dec file"),
+        (lambda decode_dir: shutil.rmtree(decode_dir / "output"), "{decode}/output is not a folder"),
+        (remove("log.json"), "{decode}/log.json does not exist"),
+        (write("log.json", b"{}"), "{decode}/log.json names no split"),
+        (write("log.json", b'{"split": "train"}'), "refs/train is not a folder; make_eval_references.py"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_result(data_dir, decoded, command, capsys, damage, message):
+    decode_dir = decoded / "rl_greedy"
+    damage(decode_dir)
+    assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 2
+    complaint = capsys.readouterr().err
+    assert message.format(decode=decode_dir, refs=data_dir / "refs" / "test") in complaint
+    assert complaint.startswith("error: ") and complaint.count("\n") == 1
+    assert not (decode_dir / "rouge.txt").exists() and not (decode_dir / "scores.json").exists()
+
+
+def test_one_reference_or_several_is_asked(data_dir, decoded, command, capsys):
+    (data_dir / "refs" / "test" / "3.B.ref").write_text("x")
+    flags = ["--rouge", "--decode_dir", decoded / "rl_greedy", "--data_dir", data_dir]
+    assert command(eval_full_model, *flags) == 2
+    assert "holds both 3.ref and 3.B.ref" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("n_ext", "damage", "message"),
+    [
+        (7, None, "output_6 does not exist: --n_ext 7 needs the folders output_0 to output_6"),
+        (0, None, "--n_ext must be at least 1"),
+        (3, remove("output_1/4.dec"), "output_1/4.dec, although output_2 has 4.dec"),
+        (1, remove("output_0/4.dec"), "missing"),
+    ],
+)
+def test_bad_baselines_are_one_line(data_dir, decoded, command, capsys, n_ext, damage, message):
+    decode_dir = decoded / "baseline_lead_abs"
+    if damage:
+        damage(decode_dir)
+    flags = ["--rouge", "--n_ext", n_ext, "--decode_dir", decode_dir, "--data_dir", data_dir]
+    assert command(eval_baselines, *flags) == 2
+    complaint = capsys.readouterr().err
+    assert message in complaint and complaint.count("\n") == 1
+
+
+def test_no_metric_is_one_line(data_dir, decoded, command, capsys):
+    flags = ["--decode_dir", decoded / "rl_greedy", "--data_dir", data_dir]
+    assert command(eval_full_model, *flags) == 2
+    assert "give --rouge, --meteor or both" in capsys.readouterr().err
+    assert command(eval_full_model, *flags, "--meteor", "--official") == 2
+    assert "give --rouge too" in capsys.readouterr().err
+
+
+def test_missing_java_is_told_before_anything_is_computed(data_dir, decoded, command, capsys, monkeypatch):
+    monkeypatch.setattr(meteor, "find_java", lambda: None)
+    decode_dir = decoded / "rl_greedy"
+    assert command(eval_full_model, "--rouge", "--meteor", "--decode_dir", decode_dir, "--data_dir", data_dir) == 2
+    assert "METEOR needs Java" in capsys.readouterr().err
+    assert not (decode_dir / "rouge.txt").exists()
+
+
+def test_missing_perl_is_told(data_dir, decoded, command, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    flags = ["--rouge", "--official", "--decode_dir", decoded / "rl_greedy", "--data_dir", data_dir]
+    assert command(eval_full_model, *flags) == 2
+    assert "the official ROUGE script needs Perl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("references", ["text", [["a"], "b"], [[1]], [["a"]] * 26])
+def test_bad_references_field_is_one_line(tmp_path, command, capsys, references):
+    (tmp_path / "test").mkdir()
+    value = {"id": "x", "article": ["a"], "abstract": ["b"], "references": references}
+    (tmp_path / "test" / "0.json").write_text(json.dumps(value))
+    assert command(make_eval_references, "--data_dir", tmp_path, "--split", "test") == 2
+    assert "references" in capsys.readouterr().err
+    assert not (tmp_path / "refs" / "test").exists()
+
+
+def test_documents_come_in_the_order_of_numbers(data_dir, decoded):
+    documents = read_documents(decoded / "rl_greedy" / "output", data_dir / "refs" / "test")
+    assert [document.id for document in documents] == list(range(30))
+
+
+def test_scripts_run_as_programs(data_dir, decoded):
+    decode_dir = decoded / "rl_greedy"
+    command = [sys.executable, "eval_full_model.py", "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "ROUGE-L Average_F" in done.stdout and not done.stderr
