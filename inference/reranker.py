@@ -60,20 +60,23 @@ def rerank(hypotheses: Sequence[Sequence[Hypothesis]]) -> list[int]:
     """The chosen hypothesis of each sentence."""
     n = len(hypotheses)
     sentences = _candidates([sentence[: n_candidates(n)] for sentence in hypotheses])
-    found = [candidates[0] for candidates in sentences]
-    while words := sum(candidate.words for candidate in found):
-        score = sum(candidate.score for candidate in found)
-        places = _best_sum(sentences, score, words)
-        found = [candidates[place] for candidates, place in zip(sentences, places, strict=True)]
-        if words * sum(c.score for c in found) == score * sum(c.words for c in found):  # the ratio stays
+    score, words = _totals([candidates[0] for candidates in sentences])
+    while True:
+        places = _best_sum(sentences, score, words or 1)
+        new_score, new_words = _totals([row[place] for row, place in zip(sentences, places, strict=True)])
+        if new_words == 0 or new_score * words == score * new_words:  # the ratio stays
             return places
-    return _best_sum(sentences, 0, 1)
+        score, words = new_score, new_words
+
+
+def _totals(chosen: list[_Candidate]) -> tuple[int, int]:
+    return sum(candidate.score for candidate in chosen), sum(candidate.words for candidate in chosen)
 
 
 def _best_sum(sentences: list[list[_Candidate]], score: int, words: int) -> list[int]:
-    """Fewest repeated bigrams, then the largest sum of (score - ratio * words), where the ratio is score / words."""
-    bits = [[candidate.bits for candidate in candidates] for candidates in sentences]
-    still_to_come = list(accumulate((_union(row) for row in reversed(bits)), or_, initial=1))[-2::-1]
+    """Fewest repeated bigrams, then the largest sum of (score - ratio * words); the ratio is score / words."""
+    unions = [_union([candidate.bits for candidate in candidates]) for candidates in sentences]
+    still_to_come = list(accumulate(reversed(unions), or_, initial=1))[-2::-1]
     states = {0: _State(0, 0, 0)}  # by the bigrams they hold
     for candidates, live in zip(sentences, still_to_come, strict=True):
         options = [(c.place, c.bits, c.cost, score * c.words - words * c.score) for c in candidates]

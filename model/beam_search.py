@@ -30,9 +30,9 @@ _TRIGRAM_BITS = 21  # three extended ids in one 64-bit integer
 def beam_search(
     abstractor: Abstractor, source: SourceBatch, max_words: int, beam: int, diversity: float = 1.0
 ) -> Rewritings:
-    """K = beam hypotheses of every sentence, best first; scores are float64."""
+    """K = beam hypotheses of every sentence, best first; scores are float64, -inf where there are fewer than K."""
     memory, state = abstractor.encode(source)
-    candidate_words = source_words(abstractor, source.extended, source.n_extra)
+    candidate_words = source_words(abstractor, source, beam)
     beams = Beams(len(source.words), max_words, beam, diversity, source.words.device)
     for _ in range(max_words):
         previous = beams.last_words().flatten()
@@ -58,7 +58,11 @@ def beam_search(
         if alive < _SHRINK_AT * len(running):
             beams.drop(running)
             rows = running.repeat_interleave(beam).nonzero().squeeze(1)
-            memory, state, candidate_words = memory.select(rows), state.select(rows), candidate_words.select(rows)
+            memory, state, candidate_words = (
+                memory.select(rows),
+                state.select(rows),
+                candidate_words.select(rows),
+            )
     return beams.results()
 
 
@@ -84,7 +88,13 @@ class Sequences(NamedTuple):
     def empty(cls, batch: int, n: int, max_words: int, device: torch.device) -> Sequences:
         words = torch.full((batch, n, max_words), END, device=device)
         scores = torch.zeros(batch, n, dtype=torch.float64, device=device)
-        return cls(words, torch.zeros_like(words), torch.zeros(words.shape, device=device), scores, words.new_zeros(batch, n))
+        return cls(
+            words,
+            torch.zeros_like(words),
+            torch.zeros(words.shape, device=device),
+            scores,
+            words.new_zeros(batch, n),
+        )
 
     def pick(self, index: Tensor) -> Sequences:
         """index: (B, m) -> m hypotheses of each sentence"""
@@ -147,15 +157,16 @@ class Beams:
         parent, word = child // self.beam, words.gather(1, kept)
         trigram = (((self._word(-2) << _TRIGRAM_BITS) + self._word(-1)).gather(1, parent) << _TRIGRAM_BITS) + word
         self.trigrams = self.trigrams.gather(1, parent[:, :, None].expand(-1, -1, self.max_words))
-        again = (self.trigrams[:, :, : self.t] == trigram[:, :, None]).any(2)
+        scores = scores.gather(1, kept)
+        again = (self.trigrams[:, :, : self.t] == trigram[:, :, None]).any(2) & scores.isfinite()
         self.repeated = self.repeated.gather(1, parent) | again
         self.open = self.open.pick(parent)
         self.trigrams[:, :, self.t] = trigram
         self.open.words[:, :, self.t] = word
         self.open.attended[:, :, self.t] = children.attended.view(batch, n).gather(1, parent)
-        self.open.copied[:, :, self.t] = children.copied.view(batch, -1).gather(1, child)
+        self.open.copied[:, :, self.t] = children.copied.view(batch, -1).gather(1, child).float()
         self.t += 1
-        scores = scores.gather(1, kept).masked_fill(self.repeated, REPEATED)
+        scores = scores.masked_fill(self.repeated, REPEATED)
         self.open = self.open._replace(scores=scores, lengths=torch.full_like(parent, self.t))
         return (parent + n * torch.arange(batch, device=parent.device)[:, None]).flatten()
 

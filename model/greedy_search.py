@@ -27,12 +27,12 @@ class Rewritings(NamedTuple):
 @torch.no_grad()
 def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -> Rewritings:
     memory, state = abstractor.encode(source)
-    candidate_words = source_words(abstractor, source.extended, source.n_extra)
+    candidate_words = source_words(abstractor, source, 1)
     batch, device = len(source.words), source.words.device
     words = torch.full((batch, max_words), END, device=device)
     attended = torch.zeros_like(words)
-    copied = torch.zeros(batch, max_words, device=device)
-    log_probs = torch.zeros(batch, device=device)
+    copied = memory.keys.new_zeros(batch, max_words)
+    log_probs = memory.keys.new_zeros(batch)
     lengths = torch.full((batch,), max_words, device=device)
     rows = torch.arange(batch, device=device)  # of the original batch, that are still running
     running = torch.ones_like(rows, dtype=torch.bool)
@@ -57,5 +57,9 @@ def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -
         if alive < _SHRINK_AT * len(running):
             keep = running.nonzero().squeeze(1)
             rows, previous, running = rows[keep], previous[keep], running[keep]
-            memory, state, candidate_words = memory.select(keep), state.select(keep), candidate_words.select(keep)
+            memory, state, candidate_words = (
+                memory.select(keep),
+                state.select(keep),
+                candidate_words.select(keep),
+            )
     return Rewritings(*(result[:, None] for result in (words, lengths, attended, log_probs, copied)))

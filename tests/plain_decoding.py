@@ -1,0 +1,148 @@
+"""The same decoding the obvious way, one dense distribution and one Python object at a time.
+
+It is what the fast code is tested against, and what scripts/bench_decode.py measures it against: extraction
+article by article with the convolution as the formula has it, rewriting of a batch of articles with the
+distribution over the whole extended vocabulary, all steps for all sentences.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass, field
+
+import torch
+
+from model.abstractor import EXTRA_LOGIT, PROBABILITY_FLOOR, Abstractor, DecoderState, SourceMemory
+from model.batches import END, START, UNK, SourceBatch
+from model.beam_search import REPEATED
+
+
+@dataclass
+class PlainHypothesis:
+    words: list[int]  # START first
+    score: float
+    state: DecoderState  # of one row
+    attended: list[int] = field(default_factory=list)
+
+    def ranking(self) -> float:
+        return self.score / len(self.words)
+
+
+def dense_log_probs(abstractor: Abstractor, step, memory: SourceMemory) -> torch.Tensor:
+    """(B, X) log probabilities of the extended vocabulary; X differs by row, the rest is -inf."""
+    logits = step.state.output @ abstractor.embedding.weight.T
+    most = int(memory.n_extra.max())
+    extra = torch.full((len(logits), most), EXTRA_LOGIT, dtype=logits.dtype)
+    extra[torch.arange(most) >= memory.n_extra[:, None]] = float("-inf")
+    exists = torch.cat([torch.ones_like(logits), torch.isfinite(extra).to(logits.dtype)], 1) > 0
+    generated = torch.cat([logits, extra], 1).softmax(1)
+    p_copy = torch.sigmoid(step.copy)[:, None]
+    mixture = ((1 - p_copy) * generated).scatter_add(1, memory.extended, p_copy * step.attention)
+    return torch.log(mixture + PROBABILITY_FLOOR).masked_fill(~exists, float("-inf"))
+
+
+@torch.no_grad()
+def plain_greedy(abstractor: Abstractor, source: SourceBatch, max_words: int) -> list[tuple[list[int], list[int], float]]:
+    """Words, attended positions and log probability of each sentence; always `max_words` steps."""
+    memory, state = abstractor.encode(source)
+    previous = torch.full((len(source.words),), START)
+    words, attended, log_probs = [], [], []
+    for _ in range(max_words):
+        step = abstractor.step(abstractor.embedding(previous), state, memory)
+        state = step.state
+        log_prob, word = dense_log_probs(abstractor, step, memory).max(1)
+        words.append(word)
+        attended.append(step.attention.argmax(1))
+        log_probs.append(log_prob)
+        previous = word.masked_fill(word >= abstractor.vocab_size, UNK)
+    results = []
+    for row, looked, scores in zip(*(torch.stack(x, 1).tolist() for x in (words, attended, log_probs)), strict=True):
+        length = row.index(END) if END in row else max_words
+        results.append((row[:length], looked[:length], sum(scores[: length + 1])))
+    return results
+
+
+@torch.no_grad()
+def plain_beam(
+    abstractor: Abstractor, source: SourceBatch, max_words: int, beam: int, diversity: float
+) -> list[list[tuple[list[int], list[int], float]]]:
+    """Words, attended positions and score of each sentence's hypotheses, best first."""
+    memory, state = abstractor.encode(source)
+    batch = len(source.words)
+    beams = [[PlainHypothesis([START], 0.0, state.select(slice(i, i + 1)))] for i in range(batch)]
+    finished: list[list[PlainHypothesis]] = [[] for _ in range(batch)]
+    running = list(range(batch))
+    for _ in range(max_words):
+        owners = [i for i in running for _ in beams[i]]
+        alive = [hypothesis for i in running for hypothesis in beams[i]]
+        last = torch.tensor([min(h.words[-1], abstractor.vocab_size) for h in alive])
+        last = last.masked_fill(last == abstractor.vocab_size, UNK)
+        joined = DecoderState(*(torch.cat([getattr(h.state, name) for h in alive], dim) for name, dim in
+                                (("h", 1), ("c", 1), ("output", 0))))
+        rows = memory.select(torch.tensor(owners))
+        step = abstractor.step(abstractor.embedding(last), joined, rows)
+        log_probs = dense_log_probs(abstractor, step, rows)
+        values, words = log_probs.topk(min(beam, log_probs.size(1)), 1)
+        children: dict[int, list[PlainHypothesis]] = {i: [] for i in running}
+        table = zip(owners, alive, words.tolist(), values.tolist(), step.attention.argmax(1).tolist(), strict=True)
+        for row, (owner, parent, next_words, scores, attended) in enumerate(table):
+            new_state = step.state.select(slice(row, row + 1))
+            for rank, (word, score) in enumerate(zip(next_words, scores, strict=True)):
+                if score == float("-inf"):
+                    continue
+                children[owner].append(
+                    PlainHypothesis(
+                        [*parent.words, word],
+                        parent.score + score - diversity * rank,
+                        new_state,
+                        [*parent.attended, attended],
+                    )
+                )
+        for i in running:
+            beams[i] = _walk(children[i], finished[i], beam)
+            finished[i].sort(key=PlainHypothesis.ranking, reverse=True)
+        running = [i for i in running if len(finished[i]) < beam]
+        if not running:
+            break
+    return [[_result(h) for h in (finished[i] + beams[i] * (i in running))[:beam]] for i in range(batch)]
+
+
+def _walk(children: list[PlainHypothesis], finished: list[PlainHypothesis], beam: int) -> list[PlainHypothesis]:
+    kept: list[PlainHypothesis] = []
+    for child in sorted(children, key=PlainHypothesis.ranking, reverse=True):
+        if repeats_trigram(child.words):
+            child.score = REPEATED
+        if child.words[-1] == END:
+            finished.append(PlainHypothesis(child.words[:-1], child.score, child.state, child.attended))
+        else:
+            kept.append(child)
+        if len(kept) == beam:
+            return kept
+    return kept + kept[:1] * (beam - len(kept))
+
+
+def repeats_trigram(words: list[int]) -> bool:
+    trigrams = list(zip(words, words[1:], words[2:], strict=False))
+    return len(set(trigrams)) < len(trigrams)
+
+
+def _result(hypothesis: PlainHypothesis) -> tuple[list[int], list[int], float]:
+    """One attention less than words in an unfinished hypothesis: it loses its last word."""
+    pairs = list(zip(hypothesis.words[1:], hypothesis.attended[:-1], strict=False))
+    return [word for word, _ in pairs], [place for _, place in pairs], hypothesis.score
+
+
+def plain_rerank(hypotheses: list[list[tuple[list, float]]]) -> tuple[int, ...]:
+    """All combinations of (words, score)."""
+    best, best_key = None, None
+    for places in itertools.product(*(range(len(sentence)) for sentence in hypotheses)):
+        chosen = [sentence[place] for sentence, place in zip(hypotheses, places, strict=True)]
+        counts = Counter(pair for words, _ in chosen for pair in zip(words, words[1:], strict=False))
+        repeats = sum(counts.values()) - len(counts)
+        n_words = sum(len(words) for words, _ in chosen)
+        ratio = sum(score for _, score in chosen) / max(1, n_words)
+        key = (n_words > 0, -repeats, ratio)
+        if best_key is None or key > best_key:
+            best, best_key = places, key
+    return best
