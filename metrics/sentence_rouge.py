@@ -7,7 +7,7 @@ rapidfuzz, bit-parallel and on lists of integers as well as of strings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -56,7 +56,7 @@ def rouge_n_batch(
 
 
 # The batched F1 that training may ask for by name.
-REWARDS = {
+REWARDS: dict[str, Callable[[Sequence[Tokens], Sequence[Tokens]], np.ndarray]] = {
     "rouge-l": rouge_l_batch,
     "rouge-1": partial(rouge_n_batch, n=1),
     "rouge-2": partial(rouge_n_batch, n=2),
