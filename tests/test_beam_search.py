@@ -55,7 +55,7 @@ def test_a_wide_beam_equals_exhaustive_search(seed):
     vocab_size, limit = 6, 3
     abstractor = random_abstractor(seed, vocab_size=vocab_size)
     source = random_source(seed, batch=1, vocab_size=vocab_size, n_extra=1)
-    found = beam_search(abstractor, source, limit, beam=200, diversity=0.0)
+    found = beam_search(abstractor, source, limit, beam=300, diversity=0.0)
     best = _exhaustive(abstractor, source, limit)
     ours: dict[tuple[int, ...], float] = {}
     for k, score in enumerate(found.scores[0].tolist()):
