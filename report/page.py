@@ -1,0 +1,130 @@
+"""One self-contained HTML page of a reproduction: claims, tables, curves, what was extracted, novelty, examples.
+
+    python -m report.page runs --data_dir data --split test      writes runs/report.html
+
+Without --data_dir the parts that look into the articles are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from string import Template
+
+from metrics.ngram_table import ORDERS
+from report import charts, layout
+from report.claims import Claim, Verdict, check_claims
+from report.examples import choose_examples, example_html
+from report.rows import FLAT_ROWS, MODEL_LABELS, MODELS, ROWS
+from report.runs import REFERENCE, Reproduction, command_line, reproduction
+from report.tables import OF_THE_PAPER, TABLES
+from support.errors import run
+from support.files import atomic_file
+from training.metrics_log import read_metrics
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+_EXTRACTING = ("lead3", "ff_ext", "rnn_ext", "rnn_ext_rl", "rnn_ext_abs_rl")
+_COUNTING = ("rnn_ext_rl", "rnn_ext_abs_rl")
+_SYMBOLS = {Verdict.HOLDS: ("✓", "holds"), Verdict.FAILS: ("✗", "fails"), Verdict.UNKNOWN: ("–", "unknown")}
+
+
+def page(runs: Reproduction, n_examples: int) -> str:
+    sections = {
+        "Claims": _claims(check_claims(runs)),
+        "Tables": "".join(layout.html(TABLES[name](runs)) for name in OF_THE_PAPER),
+        "Learning curves": _grid(_learning_curves(runs)),
+        "Extraction": _grid(_extraction(runs)),
+        "Novelty": _grid(_novelty(runs)),
+        "Examples": "".join(map(example_html, choose_examples(runs, n_examples))),
+        "Runs": _run_list(runs),
+    }
+    filled = {title: content for title, content in sections.items() if content}
+    body = "".join(f'<section id="{_id(title)}"><h2>{title}</h2>{text}</section>' for title, text in filled.items())
+    links = "".join(f'<a href="#{_id(title)}">{title}</a>' for title in filled)
+    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(subtitle=_subtitle(runs), links=links, body=body)
+
+
+def _subtitle(runs: Reproduction) -> str:
+    found = next(iter(runs.runs().values()), None)
+    documents = f"{len(found.scores.ids):,} documents of the split {runs.split}" if found else "nothing evaluated yet"
+    return escape(f"{runs.path.resolve().name}: {documents}")
+
+
+def _claims(claims: list[Claim]) -> str:
+    items = []
+    for claim in claims:
+        symbol, kind = _SYMBOLS[claim.verdict]
+        mark = f'<span class="symbol" aria-hidden="true">{symbol}</span>'
+        verdict = f'<span class="verdict">{claim.verdict.value}, {claim.section}</span>'
+        text = f"<b>{escape(claim.text)}</b> {verdict}<p>{escape(claim.figures)}</p>"
+        items.append(f'<li class="{kind}">{mark}<div>{text}</div></li>')
+    return f'<ul class="claims">{"".join(items)}</ul>'
+
+
+def _learning_curves(runs: Reproduction) -> Iterator[str]:
+    for model, label in MODEL_LABELS.items():
+        path = runs.path / MODELS / model / "metrics.jsonl"
+        figure = charts.learning_curve(read_metrics(path)) if path.is_file() else None
+        if figure:
+            yield _chart(charts.inline_svg(figure, f"curve-{model}", f"learning curve of {label}"), label)
+
+
+def _extraction(runs: Reproduction) -> Iterator[str]:
+    found = {row: run for row in _EXTRACTING if (run := runs.run(row)) and run.sources}
+    counts = {ROWS[row].label: [len(s) for s in found[row].sources.values()] for row in _COUNTING if row in found}
+    if counts and runs.reference_sentences:
+        counts[REFERENCE] = list(runs.reference_sentences.values())
+        figure = charts.count_histogram(counts)
+        yield _chart(charts.inline_svg(figure, "counts", "histogram"), "Sentences of a summary: the agent decides")
+    places = {ROWS[row].label: [p for s in run.sources.values() for p in s] for row, run in found.items()}
+    if places:
+        figure = charts.position_chart(places)
+        yield _chart(charts.inline_svg(figure, "positions", "positions"), "Where extracted sentences stand")
+
+
+def _novelty(runs: Reproduction) -> Iterator[str]:
+    shown = ("rnn_ext_rl", runs.first_of(*FLAT_ROWS), "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank")
+    rows = {ROWS[row].label: runs.novelty[row] for row in shown if row and row in runs.novelty}
+    if rows:
+        figure = charts.novelty_chart(rows | {REFERENCE: runs.novelty[REFERENCE]}, ORDERS)
+        yield _chart(charts.inline_svg(figure, "novelty", "novel n-grams"), "N-grams that the article does not have")
+
+
+def _run_list(runs: Reproduction) -> str:
+    """What was run, and the signatures of the scores."""
+    items = []
+    for row, found in runs.runs().items():
+        signatures = [part.signature for part in (found.scores.rouge, found.scores.meteor) if part]
+        beam = f", beam {found.log['beam']}" if "beam" in found.log else ""
+        sentences = f", {found.n_sentences} sentences" if found.n_sentences else ""
+        lines = "".join(f"<code>{escape(signature)}</code>" for signature in signatures)
+        items.append(f"<dt>{escape(ROWS[row].label)}{sentences}{beam}</dt><dd>{lines}</dd>")
+    return f'<dl class="runs">{"".join(items)}</dl>' if items else ""
+
+
+def _grid(charts: Iterator[str]) -> str:
+    content = "".join(charts)
+    return f'<div class="grid">{content}</div>' if content else ""
+
+
+def _chart(svg: str, caption: str) -> str:
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{svg}</figure>"
+
+
+def _id(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def main() -> None:
+    parser = command_line("page", __doc__ or "")
+    parser.add_argument("--examples", type=int, default=4, help="how many (default %(default)s)")
+    args = parser.parse_args()
+    text = page(reproduction(args), max(0, args.examples))
+    with atomic_file(args.runs / "report.html") as file:
+        file.write(text)
+    print(args.runs / "report.html")
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,214 @@
+"""A folder of runs, read for tables, claims and the page; report.rows tells the layout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from data.articles import read_article
+from metrics.ngram_table import REFERENCES, Measure, percentages
+from metrics.novelty import novel
+from metrics.repetition import repeated
+from metrics.scores import Scores, load_scores
+from metrics.significance import Comparison, compare
+from metrics.summaries import check_same_ids, read_summaries
+from report.rows import ANONYMIZED, DUC, ORIGINAL, ROWS
+from support.errors import UserError
+from support.files import read_json, write_json
+from support.progress import progress
+
+Value = TypeVar("Value")
+REFERENCE = "reference"  # the row of the reference summaries
+_TOP = re.compile(r"output_top(\d+)")
+
+
+class Timing(NamedTuple):
+    seconds: float  # for all articles
+    words_per_second: float
+    processes: int
+    extrapolated: bool  # a resumed run has timed some of the articles
+
+
+class Run:
+    """A decode directory; of a baseline, the one number of sentences that was evaluated."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.n_sentences = _evaluated_sentences(path)
+        prefix = f"top{self.n_sentences}_" if self.n_sentences else ""
+        self._scores = path / f"{prefix}scores.json"
+        self.output = path / (f"output_{prefix[:-1]}" if prefix else "output")
+
+    @property
+    def evaluated(self) -> bool:
+        return self._scores.is_file()
+
+    @cached_property
+    def scores(self) -> Scores:
+        return load_scores(self._scores)
+
+    @cached_property
+    def log(self) -> dict[str, Any]:
+        log = read_json(self.path / "log.json") if (self.path / "log.json").is_file() else {}
+        if not isinstance(log, dict):
+            raise UserError(f"{self.path / 'log.json'} is not the log of a decode script")
+        return log
+
+    @cached_property
+    def summaries(self) -> dict[int, str]:
+        return read_summaries(self.output)
+
+    @cached_property
+    def sources(self) -> dict[int, list[int]]:
+        """Article -> the sentence that each summary sentence comes from, by alignment.jsonl."""
+        path = self.path / "alignment.jsonl"
+        if not path.is_file():
+            return {}
+        try:
+            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            found = {line["article"]: [sentence["source"] for sentence in line["sentences"]] for line in lines}
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{path} is damaged: decode again") from None
+        return {article: sources[: self.n_sentences] for article, sources in found.items()}
+
+    @cached_property
+    def timing(self) -> Timing | None:
+        measured = self.log.get("timing")
+        if not measured or not measured["articles"]:
+            return None
+        whole = len(self.scores.ids) / measured["articles"]
+        return Timing(
+            measured["seconds"] * whole, measured["words_per_second"], measured.get("processes", 1), whole > 1
+        )
+
+
+class Reproduction:
+    """Rows are read when they are asked for; what takes long is kept in <runs>/.measured.json."""
+
+    def __init__(self, path: Path, data_dir: str | None = None, split: str | None = None) -> None:
+        if not any((path / folder).is_dir() for folder in (ORIGINAL, ANONYMIZED, DUC)):
+            raise UserError(f"{path} is no folder of runs: it has no {ORIGINAL}/<row>, such as {ORIGINAL}/rnn_ext")
+        self.path, self.data_dir, self._split = path, data_dir, split
+        self._runs: dict[Path, Run | None] = {}
+        self._kept = path / ".measured.json"
+
+    def run(self, row: str, folder: str = ORIGINAL) -> Run | None:
+        """None where the row is not evaluated."""
+        path = self.path / folder / row
+        if path not in self._runs:
+            run = Run(path) if path.is_dir() else None
+            self._runs[path] = run if run and run.evaluated else None
+        return self._runs[path]
+
+    def runs(self, folder: str = ORIGINAL) -> dict[str, Run]:
+        found = {row: self.run(row, folder) for row in ROWS}
+        return {row: run for row, run in found.items() if run}
+
+    @cached_property
+    def split(self) -> str | None:
+        """What log.json names, or --split."""
+        splits = {row: run.log["split"] for row, run in self.runs().items() if "split" in run.log}
+        for row, split in splits.items():
+            expected = self._split or next(iter(splits.values()))
+            if split != expected:
+                raise UserError(f"{self.path / ORIGINAL / row} is of the split {split}, not {expected}")
+        return self._split or next(iter(splits.values()), None)
+
+    @property
+    def articles(self) -> Path | None:
+        return Path(self.data_dir) / self.split if self.data_dir and self.split else None
+
+    def first_of(self, *rows: str) -> str | None:
+        return next((row for row in rows if self.run(row)), None)
+
+    def timing(self, row: str | None) -> Timing | None:
+        run = self.run(row) if row else None
+        return run.timing if run else None
+
+    def significance(self, row: str, other: str, folder: str = ORIGINAL) -> dict[str, Comparison] | None:
+        """Metric -> paired bootstrap of two rows (Sec. 6.2); None unless both are evaluated."""
+        a, b = self.run(row, folder), self.run(other, folder)
+        if not (a and b):
+            return None
+        try:
+            found = self._remember(_key("significance", a.scores, b.scores), partial(compare, a.scores, b.scores))
+        except UserError as error:
+            raise UserError(f"{a.path} against {b.path}: {error}") from None
+        return {values[0]: Comparison(*values) for values in found}
+
+    @cached_property
+    def novelty(self) -> dict[str, list[float]]:
+        """Row -> percentage of novel n-grams by order (Sec. 7.1); empty without the articles."""
+        return self._ngrams("novelty", novel)
+
+    @cached_property
+    def repetition(self) -> dict[str, list[float]]:
+        return self._ngrams("repetition", repeated)
+
+    @cached_property
+    def reference_sentences(self) -> dict[int, int]:
+        """Article -> sentences of its reference summary; empty without the articles."""
+        run = next(iter(self.runs().values()), None)
+        if not (self.articles and run):
+            return {}
+        ids = progress(run.scores.ids, "references", total=len(run.scores.ids), unit="doc")
+        return {i: len(read_article(self.articles / f"{i}.json").abstract) for i in ids}
+
+    def _ngrams(self, name: str, measure: Measure) -> dict[str, list[float]]:
+        runs, articles = self.runs(), self.articles
+        if not (runs and articles):
+            return {}
+        first = next(iter(runs))
+        for row, run in runs.items():
+            check_same_ids(runs[first].summaries, f"{first}/{{}}.dec", run.summaries, f"{row}/{{}}.dec")
+        systems = {row: run.summaries for row, run in runs.items()}
+        key = _key(" ".join([name, *runs]), *(run.scores for run in runs.values()))
+        rows = self._remember(key, lambda: list(percentages(measure, systems, articles).items()))
+        return {REFERENCE if row == REFERENCES else row: values for row, values in rows}
+
+    def _remember(self, key: str, measure: Callable[[], Value]) -> Value:
+        """What was measured of the same texts before; both ways of getting it give JSON's types."""
+        kept = read_json(self._kept) if self._kept.is_file() else {}
+        if key not in kept:
+            kept[key] = measure()
+            write_json(self._kept, kept)
+        return kept[key]
+
+
+def command_line(name: str, description: str) -> argparse.ArgumentParser:
+    """The flags that report's commands share; `reproduction` reads them."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m report.{name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("runs", type=Path, help="folder with decode/<row> and models/<model>")
+    parser.add_argument("--data_dir", "--data-dir", default=os.environ.get("DATA"), help="dataset root, or $DATA")
+    parser.add_argument("--split", help="where no log.json names the split")
+    return parser
+
+
+def reproduction(args: argparse.Namespace) -> Reproduction:
+    return Reproduction(args.runs, args.data_dir, args.split)
+
+
+def _evaluated_sentences(path: Path) -> int | None:
+    if (path / "output").is_dir():
+        return None
+    found = sorted(int(match[1]) for entry in path.iterdir() if (match := _TOP.fullmatch(entry.name)))
+    if len(found) > 1:
+        names = ", ".join(f"output_top{n}" for n in found)
+        raise UserError(f"{path} was evaluated with several numbers of sentences ({names}): keep one of them")
+    return found[0] if found else None
+
+
+def _key(name: str, *systems: Scores) -> str:
+    """Of the texts that were measured, and of the metrics they have."""
+    texts = [f"{s.outputs}{'+rouge' * bool(s.rouge)}{'+meteor' * bool(s.meteor)}" for s in systems]
+    return " ".join([name, systems[0].references, *texts])
