@@ -16,30 +16,51 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.abstractor import Abstractor
 from model.batches import END, START, UNK, SourceBatch
+from model.copy_network import CopyNetwork
 from model.greedy_search import Rewritings
-from model.word_choice import candidates, log_probability, source_words
+from model.word_choice import IMPOSSIBLE, candidates, log_probability, source_words
 
 REPEATED = -1e9
 _SHRINK_AT = 0.9  # running share of the batch below which finished sentences are dropped
 _TRIGRAM_BITS = 21  # three extended ids in one 64-bit integer
 
 
+class Rules(NamedTuple):
+    """What other networks' searches do otherwise; by default as above."""
+
+    avoid_trigrams: bool = True
+    min_words: int = 0  # END is not considered before
+    children: int = 1  # K times so many next words of each hypothesis are considered
+    end_counts: bool = False  # in the length by which finished hypotheses are ordered
+    cut_unfinished: bool = True  # an unfinished hypothesis loses its last word
+
+
+RELEASED = Rules()
+
+
 @torch.no_grad()
 def beam_search(
-    abstractor: Abstractor, source: SourceBatch, max_words: int, beam: int, diversity: float = 1.0
+    network: CopyNetwork,
+    source: SourceBatch,
+    max_words: int,
+    beam: int,
+    diversity: float = 1.0,
+    rules: Rules = RELEASED,
 ) -> Rewritings:
     """K = beam hypotheses of every sentence, best first; scores are float64, -inf where there are fewer than K."""
-    memory, state = abstractor.encode(source)
-    candidate_words = source_words(abstractor, source, beam)
-    beams = Beams(len(source.words), max_words, beam, diversity, source.words.device)
-    for _ in range(max_words):
+    n_children = rules.children * beam
+    memory, state = network.encode(source)
+    candidate_words = source_words(network, source, n_children)
+    beams = Beams(len(source.words), max_words, beam, diversity, source.words.device, rules)
+    for t in range(max_words):
         previous = beams.last_words().flatten()
-        previous = previous.masked_fill(previous >= abstractor.vocab_size, UNK)
-        step = abstractor.step(abstractor.embedding(previous), state, memory)
-        options = candidates(abstractor, step, candidate_words, beam)
-        probabilities, columns = options.probabilities.topk(beam, 1)
+        previous = previous.masked_fill(previous >= network.vocab_size, UNK)
+        step = network.step(network.embedding(previous), state, memory)
+        options = candidates(network, step, candidate_words, n_children)
+        if t < rules.min_words:
+            options.probabilities.masked_fill_(options.words == END, IMPOSSIBLE)
+        probabilities, columns = options.probabilities.topk(n_children, 1)
         children = Children(
             options.words.gather(1, columns),
             log_probability(probabilities),
@@ -67,12 +88,12 @@ def beam_search(
 
 
 class Children(NamedTuple):
-    """The best K next words of R hypotheses, best first."""
+    """The best C next words of R hypotheses, best first."""
 
-    words: Tensor  # (R, K)
-    log_probs: Tensor  # (R, K)
+    words: Tensor  # (R, C)
+    log_probs: Tensor  # (R, C)
     attended: Tensor  # (R,) the source position looked at most
-    copied: Tensor  # (R, K)
+    copied: Tensor  # (R, C)
 
 
 class Sequences(NamedTuple):
@@ -108,16 +129,25 @@ class Sequences(NamedTuple):
     def select(self, rows: Tensor) -> Sequences:
         return Sequences(*(field[rows] for field in self))
 
-    def ranking(self) -> Tensor:
-        """score / length, where START counts"""
-        return self.scores / (self.lengths + 1)
+    def ranking(self, n_marks: int) -> Tensor:
+        """score / length, where START counts, and END if there are two marks"""
+        return self.scores / (self.lengths + n_marks)
 
 
 class Beams:
     """The bookkeeping of the search; knows no network."""
 
-    def __init__(self, batch: int, max_words: int, beam: int, diversity: float, device: torch.device) -> None:
-        self.beam, self.diversity, self.max_words, self.t = beam, diversity, max_words, 0
+    def __init__(
+        self,
+        batch: int,
+        max_words: int,
+        beam: int,
+        diversity: float,
+        device: torch.device,
+        rules: Rules = RELEASED,
+    ) -> None:
+        self.beam, self.diversity, self.rules, self.max_words, self.t = beam, diversity, rules, max_words, 0
+        self.n_children = rules.children * beam
         self.open = Sequences.empty(batch, 1, max_words, device)
         self.finished = Sequences.empty(batch, beam, max_words, device)
         self.n_finished = self.finished.lengths.new_zeros(batch)
@@ -137,9 +167,10 @@ class Beams:
     def grow(self, children: Children) -> Tensor:
         """Replaces the open hypotheses by their best children; returns the children's parents as rows (B * K,)."""
         batch, n = self.open.scores.shape
-        penalties = self.diversity * torch.arange(self.beam, dtype=torch.float64, device=self.rows.device)
-        scores = self.open.scores[:, :, None] + (children.log_probs.double() - penalties).view(batch, n, -1)
-        scores, order = scores.flatten(1).sort(dim=1, descending=True, stable=True)  # (B, n * K)
+        ranks = torch.arange(self.n_children, dtype=torch.float64, device=self.rows.device)
+        log_probs = children.log_probs.double() - self.diversity * ranks
+        scores = self.open.scores[:, :, None] + log_probs.view(batch, n, -1)
+        scores, order = scores.flatten(1).sort(dim=1, descending=True, stable=True)  # (B, n * C)
         words = children.words.view(batch, -1).gather(1, order)
         ends = words == END
         n_open = (~ends).cumsum(1)
@@ -154,12 +185,12 @@ class Beams:
     def _keep(self, kept: Tensor, scores: Tensor, order: Tensor, words: Tensor, children: Children) -> Tensor:
         batch, n = self.open.scores.shape
         child = order.gather(1, kept)  # (B, K)
-        parent, word = child // self.beam, words.gather(1, kept)
+        parent, word = child // self.n_children, words.gather(1, kept)
         trigram = (((self._word(-2) << _TRIGRAM_BITS) + self._word(-1)).gather(1, parent) << _TRIGRAM_BITS) + word
         self.trigrams = self.trigrams.gather(1, parent[:, :, None].expand(-1, -1, self.max_words))
         scores = scores.gather(1, kept)
         again = (self.trigrams[:, :, : self.t] == trigram[:, :, None]).any(2) & scores.isfinite()
-        self.repeated = self.repeated.gather(1, parent) | again
+        self.repeated = (self.repeated.gather(1, parent) | again) & self.rules.avoid_trigrams
         self.open = self.open.pick(parent)
         self.trigrams[:, :, self.t] = trigram
         self.open.words[:, :, self.t] = word
@@ -173,13 +204,13 @@ class Beams:
     def _finish(self, ending: Tensor, scores: Tensor, order: Tensor) -> None:
         """Merges the hypotheses that END closes into the finished ones."""
         last = _first(ending, self.beam)  # (B, K), of which the first few end
-        parent = order.gather(1, last) // self.beam
+        parent = order.gather(1, last) // self.n_children
         counts = ending.sum(1)
         scores = scores.gather(1, last).masked_fill(self.repeated.gather(1, parent), REPEATED)
         both = self.finished.beside(self.open.pick(parent)._replace(scores=scores))
         place = torch.arange(self.beam, device=parent.device)
         exists = torch.cat([place < self.n_finished[:, None], place < counts[:, None]], 1)
-        ranking = both.ranking().masked_fill(~exists, float("-inf"))
+        ranking = both.ranking(n_marks=1 + self.rules.end_counts).masked_fill(~exists, float("-inf"))
         best = ranking.sort(dim=1, descending=True, stable=True).indices[:, : self.beam]
         self.finished = both.pick(best)
         self.n_finished = (self.n_finished + counts).clamp(max=self.beam)
@@ -197,8 +228,8 @@ class Beams:
         return Rewritings(words, lengths, attended, scores, copied)
 
     def _store(self) -> None:
-        """The first K of finished and unfinished hypotheses; an unfinished one loses its last word."""
-        cut = self.open._replace(lengths=(self.open.lengths - 1).clamp(min=0))
+        """The first K of finished and unfinished hypotheses."""
+        cut = self.open._replace(lengths=(self.open.lengths - int(self.rules.cut_unfinished)).clamp(min=0))
         both = self.finished.beside(cut)
         place = torch.arange(self.beam, device=self.rows.device)
         index = torch.where(place < self.n_finished[:, None], place, place + self.beam - self.n_finished[:, None])

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.abstractor import Abstractor
 from model.batches import END, START, UNK, SourceBatch
+from model.copy_network import CopyNetwork
 from model.word_choice import candidates, log_probability, source_words
 
 _SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
@@ -25,9 +25,9 @@ class Rewritings(NamedTuple):
 
 
 @torch.no_grad()
-def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -> Rewritings:
-    memory, state = abstractor.encode(source)
-    candidate_words = source_words(abstractor, source, 1)
+def greedy_search(network: CopyNetwork, source: SourceBatch, max_words: int) -> Rewritings:
+    memory, state = network.encode(source)
+    candidate_words = source_words(network, source, 1)
     batch, device = len(source.words), source.words.device
     words = torch.full((batch, max_words), END, device=device)
     attended = torch.zeros_like(words)
@@ -38,9 +38,9 @@ def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -
     running = torch.ones_like(rows, dtype=torch.bool)
     previous = torch.full_like(rows, START)
     for t in range(max_words):
-        step = abstractor.step(abstractor.embedding(previous), state, memory)
+        step = network.step(network.embedding(previous), state, memory)
         state = step.state
-        options = candidates(abstractor, step, candidate_words, 1)
+        options = candidates(network, step, candidate_words, 1)
         probability, best = options.probabilities.max(1, keepdim=True)
         word = options.words.gather(1, best).squeeze(1)
         words[rows, t] = word.where(running, END)
@@ -50,7 +50,7 @@ def greedy_search(abstractor: Abstractor, source: SourceBatch, max_words: int) -
         ended = running & (word == END)
         lengths[rows] = torch.where(ended, t, lengths[rows])
         running = running & ~ended
-        previous = word.masked_fill(word >= abstractor.vocab_size, UNK)
+        previous = word.masked_fill(word >= network.vocab_size, UNK)
         alive = int(running.sum())
         if alive == 0:
             break

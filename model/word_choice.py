@@ -1,4 +1,4 @@
-"""The abstractor's next-word distribution, evaluated only where a choice can fall.
+"""A network's next-word distribution, evaluated only where a choice can fall.
 
 The copy mixture differs from the plain softmax only at the source's words. So its best words are among the best
 words of the softmax, the source's words, and a few extended ids of no source position; the distribution over the
@@ -12,11 +12,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.abstractor import EXTRA_LOGIT, PROBABILITY_FLOOR, Abstractor, DecoderStep, extended_partition
 from model.batches import SourceBatch
+from model.copy_network import PROBABILITY_FLOOR, CopyNetwork, DecoderStep, extended_partition
 
 _TILE = 2048  # logits of a batch for so many words stay in the processor's cache
-_IMPOSSIBLE = -PROBABILITY_FLOOR  # "probability" of a word that is listed twice: its logarithm is -inf
+IMPOSSIBLE = -PROBABILITY_FLOOR  # "probability" of a word that is listed twice: its logarithm is -inf
 _SAFE_EXPONENT = 80.0  # exp neither overflows nor vanishes in float32
 
 
@@ -36,7 +36,7 @@ class SourceWords(NamedTuple):
 
 class Candidates(NamedTuple):
     words: Tensor  # (R, C) extended ids
-    probabilities: Tensor  # (R, C) of the mixture; `_IMPOSSIBLE` for a word that another column has
+    probabilities: Tensor  # (R, C) of the mixture; `IMPOSSIBLE` for a word that another column has
     copied: Tensor  # (R, S) how much of it comes from copying, for the first S candidates: the source's words
 
     def share_copied(self, chosen: Tensor) -> Tensor:
@@ -46,13 +46,13 @@ class Candidates(NamedTuple):
         return copied / self.probabilities.gather(1, chosen).clamp(min=PROBABILITY_FLOOR)
 
 
-def source_words(abstractor: Abstractor, source: SourceBatch, k: int) -> SourceWords:
+def source_words(network: CopyNetwork, source: SourceBatch, k: int) -> SourceWords:
     """For the choice of k words at a time."""
     extended = source.extended
-    outside = extended >= abstractor.vocab_size
+    outside = extended >= network.vocab_size
     slots = (extended[:, :, None] == extended[:, None]).to(torch.uint8).argmax(2)
-    embedding = abstractor.embedding(extended.masked_fill(outside, 0)).masked_fill(outside[:, :, None], 0)
-    spare = _unused(extended - abstractor.vocab_size, k) + abstractor.vocab_size
+    embedding = network.embedding(extended.masked_fill(outside, 0)).masked_fill(outside[:, :, None], 0)
+    spare = _unused(extended - network.vocab_size, k) + network.vocab_size
     return SourceWords(extended, slots, embedding, outside, spare, source.n_extra)
 
 
@@ -64,28 +64,28 @@ def _unused(numbers: Tensor, k: int) -> Tensor:
     return used[:, :limit].sort(dim=1, stable=True).indices[:, :k]
 
 
-def candidates(abstractor: Abstractor, step: DecoderStep, source: SourceWords, k: int) -> Candidates:
+def candidates(network: CopyNetwork, step: DecoderStep, source: SourceWords, k: int) -> Candidates:
     """Words among which are the k most probable ones of the mixture, each once."""
     output = step.state.output  # (R, E)
-    top, top_words, partition = top_of_vocabulary(output, abstractor.embedding.weight, k)
-    partition = extended_partition(partition, source.n_extra)[:, None]
+    top, top_words, partition = top_of_vocabulary(output, network.embedding.weight, k)
+    partition = extended_partition(partition, source.n_extra, network.extra_logit)[:, None]
     p_copy = torch.sigmoid(step.copy)[:, None]
 
     source_logits = torch.bmm(source.embedding, output[:, :, None]).squeeze(2)  # (R, S)
-    source_logits = source_logits.masked_fill(source.outside, EXTRA_LOGIT)
+    source_logits = source_logits.masked_fill(source.outside, network.extra_logit)
     copied = torch.zeros_like(step.attention).scatter_add_(1, source.slots, step.attention).mul_(p_copy)
     from_source = (1 - p_copy) * torch.exp(source_logits - partition) + copied
     again = source.slots != torch.arange(source.slots.size(1), device=output.device)
 
     listed = (top_words[:, :, None] == source.ids[:, None]).any(2)  # among the source's words
     generated = (1 - p_copy) * torch.exp(top - partition)
-    absent = source.spare >= abstractor.vocab_size + source.n_extra[:, None]
-    spared = ((1 - p_copy) * torch.exp(EXTRA_LOGIT - partition)).expand(absent.shape)
+    absent = source.spare >= network.vocab_size + source.n_extra[:, None]
+    spared = ((1 - p_copy) * torch.exp(network.extra_logit - partition)).expand(absent.shape)
 
     words = torch.cat([source.ids, top_words, source.spare], 1)
     probabilities = torch.cat([from_source, generated, spared], 1)
     impossible = torch.cat([again, listed, absent], 1)
-    return Candidates(words, probabilities.masked_fill(impossible, _IMPOSSIBLE), copied)
+    return Candidates(words, probabilities.masked_fill(impossible, IMPOSSIBLE), copied)
 
 
 def log_probability(probability: Tensor) -> Tensor:
