@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from decoding import Options, Summarizer
 from inference.output import DecodeDirectory, Line
 from support.errors import UserError
 from support.flags import flag
+from support.memory import keep_freed_memory
 from support.progress import progress
 from training.config import DeviceFlags
 from training.distributed import Processes, process_group, total, wait_for_all
@@ -86,7 +86,8 @@ class _Piece(NamedTuple):
     """Articles that one process decodes, on its own."""
 
     recipe: Recipe
-    store: TokenStore
+    data_dir: str
+    split: str
     directory: DecodeDirectory
     articles: Ints
     one_thread: bool
@@ -107,15 +108,15 @@ def decode_split(
         recipe = Recipe(options=options, device=str(device), **models)
         settings = {**recipe.metas(), **settings, **_settings(flags, split)}
         workers = _n_workers(flags.workers, device, processes)
-        store = open_store(flags.data_dir, split)
+        n_articles = len(open_store(flags.data_dir, split))
         if processes.main:
             directory.prepare(settings, flags.resume)
         wait_for_all()
         done = directory.finished()
         wait_for_all()
-        groups = _unfinished_groups(len(store), flags.batch, done)
+        groups = _unfinished_groups(n_articles, flags.batch, done)
         pieces = [
-            _Piece(recipe, store, directory, articles, workers > 1)
+            _Piece(recipe, flags.data_dir, split, directory, articles, workers > 1)
             for articles in _pieces(groups[processes.rank :: processes.world], flags.batch, workers)
         ]
         timing = _decode(pieces, workers, processes, sum(map(len, groups)))
@@ -178,14 +179,17 @@ def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles
 
 
 @lru_cache(maxsize=1)
-def _build(recipe: Recipe) -> Summarizer:
-    return recipe.build()
+def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Summarizer, TokenStore]:
+    """Once a process."""
+    keep_freed_memory()
+    return recipe.build(), open_store(data_dir, split)
 
 
 def _decode_piece(piece: _Piece) -> _Decoded:
     if piece.one_thread:
         torch.set_num_threads(1)
-    summaries = list(_build(piece.recipe).summarize(piece.store, piece.articles))
+    summarizer, store = _open(piece.recipe, piece.data_dir, piece.split)
+    summaries = list(summarizer.summarize(store, piece.articles))
     for summary in summaries:
         piece.directory.write(summary)
     return _Decoded([summary.alignment() for summary in summaries], sum(summary.n_words for summary in summaries))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -38,11 +38,18 @@ class Options:
     batch_invariant: bool = False  # every sentence numbers its own
 
 
+class _Bound(NamedTuple):
+    store: TokenStore
+    extract: Extractor
+    rewriter: Rewriter | None
+
+
 class Summarizer:
     """Without an extractor it takes the first sentences; without an abstractor it leaves them as they are."""
 
     def __init__(self, extractor: Loaded | None, abstractor: Loaded | None, options: Options) -> None:
         self.extractor, self.abstractor, self.options = extractor, abstractor, options
+        self._bound: _Bound | None = None
 
     @classmethod
     def from_agent(
@@ -68,7 +75,7 @@ class Summarizer:
 
     def summarize(self, store: TokenStore, articles: Ints) -> Iterator[Summary]:
         """The articles' summaries in order. Every `options.batch` of them number their unknown words together."""
-        extract, rewriter = self._extractor_for(store), self._rewriter_for(store)
+        _, extract, rewriter = self._bind(store)
         group = 1 if self.options.batch_invariant else self.options.batch
         piece = max(1, _ARTICLES_AT_ONCE // group) * group
         for start in range(0, len(articles), piece):
@@ -83,6 +90,12 @@ class Summarizer:
         """Articles as lists of tokenised sentences."""
         store = TokenStore.from_texts([list(article) for article in articles])
         return list(self.summarize(store, np.arange(len(articles))))
+
+    def _bind(self, store: TokenStore) -> _Bound:
+        """Extractor and rewriter for a store; they translate its words to the models', which takes a moment."""
+        if self._bound is None or self._bound.store is not store:
+            self._bound = _Bound(store, self._extractor_for(store), self._rewriter_for(store))
+        return self._bound
 
     def _extractor_for(self, store: TokenStore) -> Extractor:
         k = self.options.n_sentences

@@ -11,11 +11,20 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 
-from model.abstractor import EXTRA_LOGIT, PROBABILITY_FLOOR, Abstractor, DecoderState, SourceMemory
+from data.collate import collate_articles, collate_sources
+from data.documents import Ints
+from data.store import TokenStore
+from decoding import Summarizer
+from inference.reranker import n_candidates
+from inference.summary import Summary, SummarySentence
+from model.abstractor import Abstractor, DecoderState, SourceMemory
+from model.actor_critic import ActorCritic, greedy
 from model.batches import END, START, UNK, SourceBatch
 from model.beam_search import REPEATED
+from model.copy_network import EXTRA_LOGIT, PROBABILITY_FLOOR
 
 
 @dataclass
@@ -146,3 +155,50 @@ def plain_rerank(hypotheses: list[list[tuple[list, float]]]) -> tuple[int, ...]:
         if best_key is None or key > best_key:
             best, best_key = places, key
     return best
+
+
+def plain_summaries(summarizer: Summarizer, store: TokenStore, articles: Ints) -> list[Summary]:
+    """What `summarizer.summarize` returns, without scores: article by article, then a batch of articles."""
+    options, agent = summarizer.options, summarizer.extractor.network
+    found, word_map = [], store.map_to(summarizer.extractor.vocabulary)
+    for start in range(0, len(articles), options.batch):
+        batch = articles[start : start + options.batch]
+        chosen = [plain_extract(agent, store, word_map, a, options.n_sentences) for a in batch]
+        found += _plain_rewritten(summarizer, store, batch, chosen)
+    return found
+
+
+@torch.no_grad()
+def plain_extract(agent: ActorCritic, store: TokenStore, word_map, article: int, n: int | None) -> list[int]:
+    batch = collate_articles(store, word_map, np.array([article]))
+    rows = agent.sentence_encoder.convolve(batch)[None]
+    h, _ = agent.article_encoder(rows, batch.counts)
+    episode = agent.act(h, torch.ones(h.shape[:2], dtype=torch.bool), greedy, n)
+    return episode.extracted()[0] or list(range(min(5, rows.size(1))))
+
+
+def _plain_rewritten(summarizer: Summarizer, store: TokenStore, articles: Ints, chosen: list[list[int]]) -> list[Summary]:
+    options, abstractor = summarizer.options, summarizer.abstractor.network
+    vocabulary = summarizer.abstractor.vocabulary
+    firsts = store.articles.document_offsets[articles]
+    sentences = np.array([first + j for first, own in zip(firsts, chosen, strict=True) for j in own])
+    sources = collate_sources(store, store.map_to(vocabulary), sentences, len(vocabulary), shared=True)
+    if options.beam == 1:
+        hypotheses = [[row] for row in plain_greedy(abstractor, sources.batch, options.max_words)]
+    else:
+        hypotheses = plain_beam(abstractor, sources.batch, options.max_words, options.beam, options.diversity)
+    texts = []
+    for row, own in enumerate(hypotheses):
+        source = [store.lexicon[word] for word in store.articles.sentence(int(sentences[row]))]
+        extra = [store.lexicon[word] for word in sources.extra_words[row]]
+        words = [*vocabulary.words, *extra]
+        texts.append(
+            [([source[at] if w == UNK else words[w] for w, at in zip(h[0], h[1], strict=True)], h[2]) for h in own]
+        )
+    summaries, rows = [], iter(texts)
+    for article, own in zip(articles.tolist(), chosen, strict=True):
+        mine = [next(rows) for _ in own]
+        places = plain_rerank([s[: n_candidates(len(mine))] for s in mine]) if options.beam > 1 else [0] * len(mine)
+        best = [s[place][0] for s, place in zip(mine, places, strict=True)]
+        summaries.append(Summary(article, [SummarySentence(w, j, None) for w, j in zip(best, own, strict=True)]))
+    return summaries
