@@ -67,7 +67,7 @@ class ExtractionData:
         return len(self.indices)
 
     def hyper_batches(self, random: np.random.Generator | None) -> list[Ints]:
-        return [part[np.argsort(self._sizes[part], kind="stable")] for part in _parts(len(self), random)]
+        return [part[np.argsort(self._sizes[part], kind="stable")] for part in parts(len(self), random)]
 
     def collate(self, items: Ints, rank: int, world: int) -> ExtractionBatch:
         indices = self.indices[items[rank::world]]
@@ -90,7 +90,7 @@ class RewritingData:
         return len(self.pairs)
 
     def hyper_batches(self, random: np.random.Generator | None) -> list[Ints]:
-        return [self._sorted(articles) for articles in _parts(len(self._pair_offsets) - 1, random)]
+        return [self._sorted(articles) for articles in parts(len(self._pair_offsets) - 1, random)]
 
     def _sorted(self, articles: Ints) -> Ints:
         starts = self._pair_offsets[articles]
@@ -195,7 +195,7 @@ def _as_is(batch: Any) -> Any:
     return batch
 
 
-def _parts(count: int, random: np.random.Generator | None) -> list[Ints]:
+def parts(count: int, random: np.random.Generator | None) -> list[Ints]:
     order = np.arange(count) if random is None else random.permutation(count)
     return [order[start : start + HYPER_BATCH] for start in range(0, count, HYPER_BATCH)]
 

@@ -31,8 +31,8 @@ def greedy_search(network: CopyNetwork, source: SourceBatch, max_words: int) -> 
     batch, device = len(source.words), source.words.device
     words = torch.full((batch, max_words), END, device=device)
     attended = torch.zeros_like(words)
-    copied = memory.keys.new_zeros(batch, max_words)
-    log_probs = memory.keys.new_zeros(batch)
+    copied = state.output.new_zeros(batch, max_words)
+    log_probs = state.output.new_zeros(batch)
     lengths = torch.full((batch,), max_words, device=device)
     rows = torch.arange(batch, device=device)  # of the original batch, that are still running
     running = torch.ones_like(rows, dtype=torch.bool)

@@ -73,7 +73,9 @@ NAMES = {
 
 
 def to_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Our state_dict under the released names, in the released order."""
+    """Our state_dict under the released names, in the released order; as it is, if the network was never released."""
+    if net not in NAMES:
+        return dict(state)
     renamed = {_rename(NAMES[net], name, 0, 1): (name, value) for name, value in state.items()}
     order = {name: rank for rank, (name, _) in enumerate(state.items())}
     rules = NAMES[net]
@@ -87,6 +89,8 @@ def to_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
 
 def from_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """A released state_dict under our names."""
+    if net not in NAMES:
+        return dict(state)
     return {_rename(NAMES[net], name, 1, 0): value for name, value in state.items()}
 
 

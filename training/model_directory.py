@@ -17,6 +17,7 @@ from data.vocabulary import Vocabulary
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
 from model.extractor import FfExtractor, RnnExtractor
+from model.pointer_generator import PointerGenerator
 from model.released_names import from_released, to_released
 from support.errors import UserError
 from support.files import atomic_file, read_json, write_json
@@ -29,6 +30,7 @@ ABSTRACTOR, RNN_EXTRACTOR, FF_EXTRACTOR, AGENT = (
     "ml_ff_extractor",
     "rnn-ext_abs_rl",
 )
+POINTER_GENERATOR = "pointer_generator"  # never released: it keeps our names
 _CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9.]+(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
 
 
@@ -57,6 +59,8 @@ def build_network(meta: Meta) -> nn.Module:
     if net == AGENT:
         variant = meta.get("variant", "released")  # directories without the key come from the released code
         return ActorCritic(**sizes["extractor"]["net_args"], recurrent_critic=variant == "paper")
+    if net == POINTER_GENERATOR:
+        return PointerGenerator(**sizes)
     raise UserError(f"meta.json names an unknown network {net!r}")
 
 
