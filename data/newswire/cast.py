@@ -97,7 +97,7 @@ class Reporter(Voice):
         return new, name
 
     def where(self, cast: Cast) -> str:
-        if cast.home.full in self.known and self.rng.random() < 0.25:
+        if cast.home.full in self.known and self.rng.random() < 0.1:
             return ""
         new, name = self.mention(cast.home)
         return f"in the {cast.value('town_kind')} of {name}" if new else f"in {name}"
