@@ -1,12 +1,12 @@
-"""What decode_full_model.py and decode_baselines.py share: a split decoded in parallel, resumable, and timed."""
+"""What the decode scripts share: a split decoded in parallel, resumable, and timed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from data.parallel import available_cores, map_in_order
 from data.store import TokenStore, open_store
 from decoding import Options, Summarizer
 from inference.output import DecodeDirectory, Line
+from inference.summary import Summary
 from support.errors import UserError
 from support.flags import flag
 from support.memory import keep_freed_memory
@@ -29,15 +30,12 @@ _PIECE = 256  # articles a process takes at a time
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodeFlags(DeviceFlags):
+class SplitFlags(DeviceFlags):
     path: str = flag(help="directory of the decoded summaries")
     data_dir: str = flag(help="data set root", env="DATA")
     val: bool = flag(False, "decode the validation split")
     test: bool = flag(False, "decode the test split")
     split: str | None = flag(None, "or any split by its name", choices=("train", "val", "test"))
-    batch: int = flag(32, "articles that number their unknown words together", at_least=1)
-    batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
     resume: bool = flag(False, "go on with what is in --path")
     workers: int | None = flag(None, "processes on the CPU, one thread each (default: all cores)", at_least=1)
 
@@ -50,14 +48,46 @@ class DecodeFlags(DeviceFlags):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DecodeFlags(SplitFlags):
+    batch: int = flag(32, "articles that number their unknown words together", at_least=1)
+    batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
+    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
+
+    def settings(self) -> dict[str, Any]:
+        """As log.json has them."""
+        return {
+            "batch": self.batch,
+            "batch_invariant": self.batch_invariant,
+            "max_dec_word": self.max_dec_word,
+        }
+
+
+class Summarizes(Protocol):
+    def summarize(self, store: TokenStore, articles: Ints) -> Iterable[Summary]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What a process must know to build the summarizer: an agent's directory, or those of the parts."""
+    """What a process must know to build what summarizes."""
+
+    device: str = "cpu"
+
+    def build(self) -> Summarizes:
+        raise NotImplementedError
+
+    def metas(self) -> dict[str, Meta | None]:
+        """The models' descriptions, as log.json has them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewritingRecipe(Recipe):
+    """An agent's directory, or those of the parts."""
 
     options: Options
     model_dir: str | None = None
     ext_dir: str | None = None
     abs_dir: str | None = None
-    device: str = "cpu"
 
     def build(self) -> Summarizer:
         if self.model_dir is not None:
@@ -65,17 +95,16 @@ class Recipe:
         return Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
 
     def metas(self) -> dict[str, Meta | None]:
-        """The models' descriptions, as log.json has them."""
         if self.model_dir is not None:
-            parts = _meta(self.model_dir, AGENT)["net_args"]
+            parts = meta_of(self.model_dir, AGENT)["net_args"]
             return {"abstractor": parts["abstractor"], "extractor": parts["extractor"]}
         return {
-            "abstractor": _meta(self.abs_dir, ABSTRACTOR) if self.abs_dir else None,
-            "extractor": _meta(self.ext_dir, RNN_EXTRACTOR, FF_EXTRACTOR) if self.ext_dir else None,
+            "abstractor": meta_of(self.abs_dir, ABSTRACTOR) if self.abs_dir else None,
+            "extractor": meta_of(self.ext_dir, RNN_EXTRACTOR, FF_EXTRACTOR) if self.ext_dir else None,
         }
 
 
-def _meta(directory: str, *nets: str) -> Meta:
+def meta_of(directory: str, *nets: str) -> Meta:
     meta = read_meta(directory)
     if meta["net"] not in nets:
         raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
@@ -99,14 +128,14 @@ class _Decoded(NamedTuple):
 
 
 def decode_split(
-    flags: DecodeFlags, options: Options, directory: DecodeDirectory, settings: dict[str, Any], **models: str | None
+    flags: SplitFlags, recipe: Recipe, directory: DecodeDirectory, settings: dict[str, Any], batch: int = 1
 ) -> None:
-    """`settings` go to log.json, `models` to the recipe."""
+    """`settings` go to log.json; every `batch` articles are decoded together or not at all."""
     split = flags.chosen_split()
     with process_group(flags.cuda and flags.device != "cpu") as processes:
         device = flags.pick_device(processes.local_rank)
-        recipe = Recipe(options=options, device=str(device), **models)
-        settings = {**recipe.metas(), **settings, **_settings(flags, split)}
+        recipe = replace(recipe, device=str(device))
+        settings = {**recipe.metas(), **settings, "split": split}
         workers = _n_workers(flags.workers, device, processes)
         n_articles = len(open_store(flags.data_dir, split))
         if processes.main:
@@ -114,25 +143,16 @@ def decode_split(
         wait_for_all()
         done = directory.finished()
         wait_for_all()
-        groups = _unfinished_groups(n_articles, flags.batch, done)
+        groups = _unfinished_groups(n_articles, batch, done)
         pieces = [
             _Piece(recipe, flags.data_dir, split, directory, articles, workers > 1)
-            for articles in _pieces(groups[processes.rank :: processes.world], flags.batch, workers)
+            for articles in _pieces(groups[processes.rank :: processes.world], batch, workers)
         ]
         timing = _decode(pieces, workers, processes, sum(map(len, groups)))
         wait_for_all()
         if processes.main:
             directory.close(settings, timing if groups else None)
             _report(directory, timing, len(done))
-
-
-def _settings(flags: DecodeFlags, split: str) -> dict[str, Any]:
-    return {
-        "split": split,
-        "batch": flags.batch,
-        "batch_invariant": flags.batch_invariant,
-        "max_dec_word": flags.max_dec_word,
-    }
 
 
 def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
@@ -179,7 +199,7 @@ def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles
 
 
 @lru_cache(maxsize=1)
-def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Summarizer, TokenStore]:
+def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Summarizes, TokenStore]:
     """Once a process."""
     keep_freed_memory()
     return recipe.build(), open_store(data_dir, split)
@@ -198,7 +218,11 @@ def _decode_piece(piece: _Piece) -> _Decoded:
 def _report(directory: DecodeDirectory, timing: dict[str, Any], n_done: int) -> None:
     if n_done:
         print(f"{n_done:,} articles were decoded before")
+    if not timing["articles"]:
+        print("nothing is left to decode")
+        return
     print(
-        f"{timing['articles']:,} articles in {timing['seconds']:,.1f} s: {timing['articles_per_second']:,.1f} articles/s, "
-        f"{timing['words_per_second']:,.0f} words/s; summaries in {directory.folders[0].parent}"
+        f"{timing['articles']:,} articles in {timing['seconds']:,.1f} s: "
+        f"{timing['articles_per_second']:,.1f} articles/s, {timing['words_per_second']:,.0f} words/s; "
+        f"summaries in {directory.path}"
     )

@@ -55,6 +55,8 @@ class DecodeDirectory:
             raise UserError(f"{self.path} is not empty; {advice}, or give another --path")
         for folder in self.folders:
             folder.mkdir(parents=True, exist_ok=True)
+            for leftover in folder.glob(".*.dec.*"):  # of a killed run
+                leftover.unlink()
         if not log.exists():
             write_json(log, settings)
 

@@ -15,9 +15,9 @@ from data.collate import collate_sources
 from data.documents import Ints, offsets
 from data.store import TokenStore
 from data.vocabulary import N_SPECIAL, Vocabulary
-from model.abstractor import Abstractor
 from model.batches import UNK, SourceBatch
-from model.beam_search import beam_search
+from model.beam_search import RELEASED, Rules, beam_search
+from model.copy_network import CopyNetwork
 from model.greedy_search import greedy_search
 
 MAX_BATCH = 256  # sentences, or hypotheses of sentences, decoded together
@@ -54,7 +54,7 @@ class Rewriter:
 
     def __init__(
         self,
-        abstractor: Abstractor,
+        abstractor: CopyNetwork,
         vocabulary: Vocabulary,
         store: TokenStore,
         *,
@@ -63,11 +63,13 @@ class Rewriter:
         shared: bool = False,
         beam: int = 1,
         diversity: float = 1.0,
+        rules: Rules = RELEASED,
+        max_source_words: int | None = None,
     ) -> None:
         self.abstractor, self.vocabulary, self.store = abstractor, vocabulary, store
         self.table = WordTable.between(store, vocabulary)
-        self.max_words, self.shared = max_words, shared
-        self.beam, self.diversity = beam, diversity
+        self.max_words, self.max_source_words, self.shared = max_words, max_source_words, shared
+        self.beam, self.diversity, self.rules = beam, diversity, rules
         self.max_batch = max(1, max_batch // beam)
         self.device = abstractor.embedding.weight.device
 
@@ -96,17 +98,19 @@ class Rewriter:
             if len(wordy):
                 chosen = sentences[wordy]
                 V = self.abstractor.vocab_size
-                batch, extra = collate_sources(self.store, self.table.to_model, chosen, V, shared=self.shared)
+                batch, extra = collate_sources(
+                    self.store, self.table.to_model, chosen, V, self.max_source_words, self.shared
+                )
                 collated.append(_Sources(begin + wordy, articles.sentence_offsets[chosen], extra, batch))
         return collated
 
     def _decode(self, sources: _Sources) -> Iterator[list[Rewriting]]:
         """The hypotheses of each row, best first."""
         batch = sources.batch.to(self.device)
-        if self.beam == 1:
+        if self.beam == 1 and self.rules == RELEASED:
             found = greedy_search(self.abstractor, batch, self.max_words)
         else:
-            found = beam_search(self.abstractor, batch, self.max_words, self.beam, self.diversity)
+            found = beam_search(self.abstractor, batch, self.max_words, self.beam, self.diversity, self.rules)
         words, attended, copied = (x.cpu().numpy() for x in (found.words, found.attended, found.copied))
         replaced = words == UNK
         ids = self._lexicon_ids(words, attended, sources)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 class SummarySentence(NamedTuple):
     words: list[str]
-    source: int  # sentence of the article
+    source: int | None  # sentence of the article; None if it has no single one
     extraction_score: float | None  # see inference.extraction.Extraction
     rewriting_score: float | None = None  # log probability, with the beam's penalties; None if not rewritten
     copied: NDArray[np.float32] | None = None  # per word, the probability that it was copied, not generated
@@ -20,8 +20,8 @@ class SummarySentence(NamedTuple):
         """What JSON files say of it beside the words."""
         return {
             "source": self.source,
-            "extraction_score": self.extraction_score,
-            "rewriting_score": self.rewriting_score,
+            "extraction_score": _rounded(self.extraction_score),
+            "rewriting_score": _rounded(self.rewriting_score),
             "copied": None if self.copied is None else [round(p, 3) for p in self.copied.tolist()],
             "replaced": None if self.replaced is None else np.flatnonzero(self.replaced).tolist(),
         }
@@ -40,3 +40,7 @@ class Summary(NamedTuple):
     @property
     def n_words(self) -> int:
         return sum(len(sentence.words) for sentence in self.sentences)
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)
