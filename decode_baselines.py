@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decode_split import DecodeFlags, decode_split
+from decode_split import DecodeFlags, RewritingRecipe, decode_split
 from decoding import BASELINE_SENTENCES, Options
 from inference.output import DecodeDirectory
 from support.errors import run
@@ -29,9 +29,9 @@ def main() -> None:
         batch=flags.batch,
         batch_invariant=flags.batch_invariant,
     )
-    settings = {"rl": False, "beam": 1, "n_ext": flags.n_ext}
-    directory = DecodeDirectory(flags.path, n_outputs=flags.n_ext)
-    decode_split(flags, options, directory, settings, ext_dir=flags.ext_dir, abs_dir=flags.abs_dir)
+    settings = {"rl": False, "beam": 1, "n_ext": flags.n_ext, **flags.settings()}
+    recipe = RewritingRecipe(options=options, ext_dir=flags.ext_dir, abs_dir=flags.abs_dir)
+    decode_split(flags, recipe, DecodeDirectory(flags.path, n_outputs=flags.n_ext), settings, flags.batch)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decode_split import DecodeFlags, decode_split
+from decode_split import DecodeFlags, RewritingRecipe, decode_split
 from decoding import Options
 from inference.output import DecodeDirectory
 from support.errors import run
@@ -29,8 +29,9 @@ def main() -> None:
         batch=flags.batch,
         batch_invariant=flags.batch_invariant,
     )
-    settings = {"rl": True, "beam": flags.beam, "diverse": flags.div, "n_ext": flags.n_ext}
-    decode_split(flags, options, DecodeDirectory(flags.path), settings, model_dir=flags.model_dir)
+    settings = {"rl": True, "beam": flags.beam, "diverse": flags.div, "n_ext": flags.n_ext, **flags.settings()}
+    recipe = RewritingRecipe(options=options, model_dir=flags.model_dir)
+    decode_split(flags, recipe, DecodeDirectory(flags.path), settings, flags.batch)
 
 
 if __name__ == "__main__":

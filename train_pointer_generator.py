@@ -53,7 +53,7 @@ Start = tuple[Vocabulary, dict[str, Any], PointerGenerator]
 
 def start_afresh(flags: PointerGeneratorFlags) -> Start:
     vocabulary = Vocabulary.from_counter(load_word_counts(flags.data_dir), flags.vsize)
-    sizes = {
+    sizes: dict[str, Any] = {
         "vocab_size": len(vocabulary),
         "emb_dim": flags.emb_dim,
         "n_hidden": flags.n_hidden,
@@ -67,6 +67,8 @@ def start_afresh(flags: PointerGeneratorFlags) -> Start:
 
 def start_from(flags: PointerGeneratorFlags) -> Start:
     """The trained weights, and new ones for the coverage vector if only this run has one."""
+    if flags.w2v:
+        raise UserError("--init_from brings its own embedding; leave --w2v away")
     trained: Loaded = load(cast(str, flags.init_from), nets=(POINTER_GENERATOR,))
     if trained.meta["net_args"]["coverage"] and not flags.coverage:
         raise UserError(f"{flags.init_from} was trained with coverage; give --coverage to go on with it")
