@@ -16,8 +16,9 @@ from scipy import stats
 
 from metrics.ngram_table import ORDERS
 from metrics.rouge import METRICS
-from report.rows import FLAT_ROWS, ROWS, SIGNIFICANT
+from report.rows import FLAT_ROWS, METRIC_LABELS, ROWS, SIGNIFICANT
 from report.runs import Reproduction, command_line, reproduction
+from report.tables import percent
 from support.errors import run
 from support.files import write_json
 
@@ -58,7 +59,11 @@ def _better(runs: Reproduction, text: str, section: str, row: str, other: str, m
     if METRICS[0] not in found:
         return Claim(text, section, Verdict.UNKNOWN, _not_evaluated(runs, row, other))
     rows = [found[metric] for metric in metrics if metric in found]
-    parts = [f"{r.metric} {100 * r.a:.2f} against {100 * r.b:.2f} (p {_p(r.p_a_better)})" for r in rows]
+    ours, theirs = (percent(runs.runs()[name].scores) for name in (row, other))
+    parts = [
+        f"{METRIC_LABELS[r.metric]} {ours[r.metric]:.2f} against {theirs[r.metric]:.2f} (p {_p(r.p_a_better)})"
+        for r in rows
+    ]
     figures = f"{ROWS[row].label} against {ROWS[other].label}: " + ", ".join(parts)
     return Claim(text, section, _verdict(all(r.p_a_better < SIGNIFICANT for r in rows)), figures)
 
@@ -79,7 +84,7 @@ def _reranking_keeps_rouge(runs: Reproduction) -> Claim:
     if METRICS[0] not in found:
         return Claim(text, section, Verdict.UNKNOWN, _not_evaluated(runs, *rows))
     compared = [found[metric] for metric in METRICS]
-    parts = [f"{r.metric} {100 * (r.a - r.b):+.2f} (lower with p {_p(r.p_b_better)})" for r in compared]
+    parts = [f"{METRIC_LABELS[r.metric]} {100 * (r.a - r.b):+.2f} (lower with p {_p(r.p_b_better)})" for r in compared]
     return Claim(text, section, _verdict(all(r.p_b_better >= SIGNIFICANT for r in compared)), ", ".join(parts))
 
 

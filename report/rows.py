@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 ORIGINAL, ANONYMIZED, DUC, MODELS = "decode", "decode_anonymized", "decode_duc", "models"
 
+METRIC_LABELS = {"rouge-1": "R-1", "rouge-2": "R-2", "rouge-l": "R-L", "meteor": "METEOR"}
 FLAT_ROWS = ("pointer_generator_coverage", "pointer_generator")  # the first that was run stands for See et al. (2017)
 
 SIGNIFICANT = 0.01  # p of the paired bootstrap (Sec. 6.2)

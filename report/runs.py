@@ -181,6 +181,12 @@ class Reproduction:
         return kept[key]
 
 
+def summary_folder(path: Path) -> Path:
+    """Where a decode directory keeps its summaries; a folder of .dec files is its own."""
+    output = Run(path).output if path.is_dir() else path
+    return output if output.is_dir() else path
+
+
 def command_line(name: str, description: str) -> argparse.ArgumentParser:
     """The flags that report's commands share; `reproduction` reads them."""
     parser = argparse.ArgumentParser(

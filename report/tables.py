@@ -17,59 +17,58 @@ from metrics.scores import Scores
 from report import paper_numbers
 from report.layout import FORMATS, Cell, Line, Section, Table, number
 from report.paper_numbers import RougeMeteor
-from report.rows import ANONYMIZED, DUC, FLAT_ROWS, MARKS, ORIGINAL, ROWS, SIGNIFICANT
+from report.rows import ANONYMIZED, DUC, FLAT_ROWS, MARKS, METRIC_LABELS, ORIGINAL, ROWS, SIGNIFICANT
 from report.runs import REFERENCE, Reproduction, Timing, command_line, reproduction
 from support.errors import run
 
 _F = Score._fields.index("f")
-_ROUGE = ("R-1", "R-2", "R-L")
+_ALL = (*METRICS, "meteor")
 
 
 def table_1(runs: Reproduction) -> Table:
-    columns = (*_ROUGE, "METEOR")
-    return _scores_table(runs, "Table 1: CNN/Daily Mail", ORIGINAL, columns, paper_numbers.TABLE_1)
+    return _scores_table(runs, "Table 1: CNN/Daily Mail", ORIGINAL, _ALL, paper_numbers.TABLE_1)
 
 
 def table_2(runs: Reproduction) -> Table:
-    return _scores_table(runs, "Table 2: anonymized CNN/Daily Mail", ANONYMIZED, _ROUGE, paper_numbers.TABLE_2)
+    return _scores_table(runs, "Table 2: anonymized CNN/Daily Mail", ANONYMIZED, METRICS, paper_numbers.TABLE_2)
 
 
 def table_3(runs: Reproduction) -> Table:
-    return _scores_table(runs, "Table 3: DUC-2002", DUC, _ROUGE, paper_numbers.TABLE_3)
+    return _scores_table(runs, "Table 3: DUC-2002", DUC, METRICS, paper_numbers.TABLE_3)
 
 
 def released_table(runs: Reproduction) -> Table:
     """The numbers of the README are for test, or for val if that was decoded."""
     split = next((row.log.get("split") for name, row in runs.runs().items() if name.startswith("released")), "test")
     numbers = paper_numbers.RELEASED_VAL if split == "val" else paper_numbers.RELEASED_TEST
-    table = _scores_table(runs, "The released models", ORIGINAL, (*_ROUGE, "METEOR"), numbers)
+    table = _scores_table(runs, "The released models", ORIGINAL, _ALL, numbers)
     return table._replace(paper="README")
 
 
 def _scores_table(
-    runs: Reproduction, title: str, folder: str, columns: Sequence[str], paper: Mapping[str, RougeMeteor]
+    runs: Reproduction, title: str, folder: str, metrics: Sequence[str], paper: Mapping[str, RougeMeteor]
 ) -> Table:
     sections = []
     for heading, abstractive in (("Extractive", False), ("Abstractive", True)):
         rows = [row for row in paper if ROWS[row].abstractive == abstractive]
-        lines = [_scores_line(runs, row, folder, paper[row], len(columns)) for row in rows]
+        lines = [_scores_line(runs, row, folder, paper[row], metrics) for row in rows]
         sections += [Section(heading, lines)] if lines else []
     used = "".join(cell.marks for section in sections for line in section.lines for cell in line.ours)
     notes = [f"{mark} p < {SIGNIFICANT} against {meaning}" for mark, meaning in MARKS.items() if mark in used]
     if len(sections) == 1:
         sections = [sections[0]._replace(title="")]
+    columns = [METRIC_LABELS[metric] for metric in metrics]
     return Table(title + _measured_on(runs, folder, paper), columns, sections, notes)
 
 
-def _scores_line(runs: Reproduction, row: str, folder: str, paper: RougeMeteor, n_columns: int) -> Line:
+def _scores_line(runs: Reproduction, row: str, folder: str, paper: RougeMeteor, metrics: Sequence[str]) -> Line:
     digits = 1 if all(value is None or round(value, 1) == value for value in paper) else 2  # as the paper has them
-    quoted = [number(value, digits) for value in paper[:n_columns]]
+    quoted = [number(value, digits) for value in paper[: len(metrics)]]
     if ROWS[row].quoted:
-        return Line(ROWS[row].label, [Cell("")] * n_columns, quoted)
+        return Line(ROWS[row].label, [Cell("")] * len(metrics), quoted)
     found = runs.run(row, folder)
     values = percent(found.scores) if found else {}
-    names = (*METRICS, "meteor")[:n_columns]
-    ours = [number(values.get(name), 2, _marks(runs, row, folder, name) if values else "") for name in names]
+    ours = [number(values.get(name), 2, _marks(runs, row, folder, name) if values else "") for name in metrics]
     return Line(ROWS[row].label, ours, quoted)
 
 

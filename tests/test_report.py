@@ -1,0 +1,230 @@
+"""The page of a reproduction, its charts and examples."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from browser import chromium, complaints, set_window
+from synthetic_runs import Summary, make_runs, write_metrics, write_run
+from tiny_data import run_python
+
+from data.articles import Article, article_path, write_article
+from report import charts, curve
+from report.examples import choose_examples, example_html
+from report.page import page
+from report.runs import Reproduction
+from support.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, Path]:
+    root = tmp_path_factory.mktemp("reproduction")
+    return make_runs(root / "runs", root / "data"), root / "data"
+
+
+@pytest.fixture(scope="module")
+def whole_page(made) -> str:
+    return page(Reproduction(made[0], str(made[1])), n_examples=2)
+
+
+class Tags(HTMLParser):
+    """Opening and closing tags match, and ids are given once."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.ids, self.problems = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in ("meta", "br", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(tag)
+
+
+def test_the_page_is_well_formed_html(whole_page):
+    tags = Tags(whole_page)
+    assert not tags.problems and not tags.open
+    assert len(tags.ids) == len(set(tags.ids))
+
+
+def test_the_page_has_every_part(whole_page):
+    headings = re.findall(r"<h2>(.*?)</h2>", whole_page)
+    assert headings == ["Claims", "Tables", "Learning curves", "Extraction", "Novelty", "Examples", "Runs"]
+    assert whole_page.count("<svg") == 3 + 2 + 1  # models, counts and positions, novelty
+    assert whole_page.count('<article class="example">') == 2
+    assert "rouge-1.5.5|in-process" in whole_page
+
+
+def test_the_page_loads_nothing_from_elsewhere(whole_page):
+    loaded = re.findall(r'(?:src|href|url\()\s*=?\s*["\']?([^"\')\s>]+)', whole_page)
+    assert all(target.startswith("#") for target in loaded)
+
+
+def test_charts_take_the_colours_of_the_theme(whole_page):
+    drawings = "".join(re.findall(r"<svg.*?</svg>", whole_page, flags=re.DOTALL))
+    assert "var(--series-0)" in drawings and "var(--ink)" in drawings
+    assert not [colour for colour in (*charts.SERIES, charts.INK, charts.GRID) if colour in drawings]
+
+
+def test_parts_that_need_articles_are_left_out_without_them(made):
+    headings = re.findall(r"<h2>(.*?)</h2>", page(Reproduction(made[0]), n_examples=2))
+    assert headings == ["Claims", "Tables", "Learning curves", "Extraction", "Runs"]
+
+
+def test_a_page_of_nothing_evaluated_is_a_page(tmp_path):
+    (tmp_path / "decode").mkdir()
+    text = page(Reproduction(tmp_path), n_examples=2)
+    assert "nothing evaluated yet" in text and not Tags(text).problems
+
+
+@pytest.fixture(scope="module")
+def browser(whole_page, tmp_path_factory):
+    """Chromium that shows the page."""
+    folder = tmp_path_factory.mktemp("browser")
+    (folder / "report.html").write_text(whole_page, encoding="utf-8")
+    with chromium(folder) as driver:
+        driver.get((folder / "report.html").as_uri())
+        yield driver
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_fits_the_window_of_a_browser(browser, width):
+    set_window(browser, width)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == width
+    sizes = browser.execute_script(
+        "return [...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width)"
+    )
+    assert len(sizes) == 6 and all(250 < size <= width for size in sizes)
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_on_both_backgrounds(browser, scheme):
+    """Contrast of 4.5 to 1 for the text of the page and the colours of examples."""
+    set_window(browser, 1280, scheme)
+    background = _rgb(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+    names = ["--ink", "--soft", *(f"--rank-{k}" for k in range(6))]
+    script = """const p = document.body.appendChild(document.createElement("p"));
+                p.style.color = `var(${arguments[0]})`;
+                return getComputedStyle(p).color"""
+    colours = {name: _rgb(browser.execute_script(script, name)) for name in names}
+    assert (sum(background) > 380) == (scheme == "light")
+    assert {name for name, colour in colours.items() if _contrast(colour, background) < 4.5} == set()
+
+
+def _rgb(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)[:3]]
+
+
+def _contrast(a: list[int], b: list[int]) -> float:
+    """As the web's accessibility guidelines define it."""
+    linear = [[c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour] for colour in (a, b)]
+    light, dark = sorted((0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in linear), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+# --- examples
+
+
+@pytest.fixture
+def one_article(tmp_path) -> Reproduction:
+    article = Article("x", ["the cat sat <there> .", "no one came .", "a dog ate it ."], ["a dog ate .", "a cat sat ."])
+    (tmp_path / "data/test").mkdir(parents=True)
+    write_article(article_path(tmp_path / "data", "test", 0), article)
+    summary = Summary([2, 0], ["dog ate &lt;it&gt; .", "cat sat ."])
+    write_run(tmp_path / "runs/decode/rnn_ext_abs_rl", [summary], [article])
+    write_run(tmp_path / "runs/decode/rnn_ext_abs_rl_rerank", [Summary([2, 0], ["a dog ate .", ""])], [article])
+    return Reproduction(tmp_path / "runs", str(tmp_path / "data"))
+
+
+def test_a_rewriting_has_the_colour_of_its_source(one_article):
+    (example,) = choose_examples(one_article, count=4)
+    assert [sentence.rank for sentence in example.source] == [1, None, 0]
+    assert [[s.rank for s in system.sentences] for system in example.systems] == [[0, 1], [0, 1]]
+    text = example_html(example)
+    assert '<span class="rank-1">[the cat sat &lt;there&gt; .]</span> no one came .' in text
+    assert '<sup class="rank-0">*</sup><span class="rank-0">dog ate &lt;it&gt; .</span>' in text
+    assert '<span class="rank-1"><i>(empty)</i></span>' in text
+
+
+def test_examples_carry_their_own_rouge(one_article):
+    (example,) = choose_examples(one_article, count=1)
+    first, second = example.systems
+    # Of 6 words "dog ate it cat sat", without the brackets' lt and gt, and of 3 words against 6.
+    assert second.rouge[0] == pytest.approx(100 * 2 * 1.0 * 0.5 / 1.5, abs=0.01)
+    assert 0 < first.rouge[1] < first.rouge[0] < 100
+    assert f"ROUGE-1: {second.rouge[0]:.2f}" in example_html(example)
+
+
+def test_examples_are_the_same_each_time_and_not_the_first(made):
+    runs = Reproduction(made[0], str(made[1]))
+    numbers = [example.number for example in choose_examples(runs, 3)]
+    assert numbers == [example.number for example in choose_examples(runs, 3)] != [0, 1, 2]
+
+
+# --- charts
+
+
+def test_a_training_curve_is_thinned_by_means_and_validation_is_not():
+    metrics = [{"step": s, "loss": float(s % 2)} for s in range(1, 1601)] + [{"step": 800, "val_metric": 3.0}]
+    (panel,) = charts.loss_curve(metrics).axes
+    training, validation = panel.lines
+    assert len(training.get_xdata()) <= 200
+    assert training.get_ydata() == pytest.approx(0.5)
+    assert list(validation.get_ydata()) == [3.0]
+
+
+def test_counts_and_positions_are_shares():
+    figure = charts.count_histogram({"ours": [2, 2, 3, 5], "reference": [3, 3, 3, 3]})
+    heights = [[bar.get_height() for bar in bars] for bars in figure.axes[0].containers]
+    assert heights == [[50, 25, 0, 25], [0, 100, 0, 0]]
+    (line,) = charts.position_chart({"lead": [0, 1, 0, 99]}, last=4).axes[0].lines
+    assert list(line.get_ydata()) == [50, 25, 0, 0, 25]
+
+
+def test_a_run_with_rewards_shows_the_reward_and_one_without_the_loss():
+    assert len(charts.learning_curve([{"step": 1, "loss": 1.0, "reward": 0.5}]).axes) == 3
+    assert len(charts.learning_curve([{"step": 1, "loss": 1.0}]).axes) == 1
+    assert charts.learning_curve([]) is None
+
+
+@pytest.mark.parametrize(("kind", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_the_curve_command_draws_a_picture(tmp_path, monkeypatch, capsys, kind, magic):
+    write_metrics(tmp_path / "rl", reinforced=True)
+    with open(tmp_path / "rl/metrics.jsonl", "a") as file:
+        file.write('{"step": 61, "rew')  # cut off by a kill
+    monkeypatch.setattr(sys, "argv", ["curve", str(tmp_path / "rl"), "--format", kind])
+    curve.main()
+    written = Path(capsys.readouterr().out.strip())
+    assert written == tmp_path / f"rl/learning_curve.{kind}" and written.read_bytes().startswith(magic)
+
+
+def test_the_curve_of_nothing_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["curve", str(tmp_path)])
+    with pytest.raises(UserError, match=r"metrics\.jsonl does not exist"):
+        curve.main()
+    (tmp_path / "metrics.jsonl").touch()
+    with pytest.raises(UserError, match="neither reward nor loss"):
+        curve.main()
+
+
+def test_the_page_command_writes_the_page(made, tmp_path):
+    shutil.copytree(made[0], tmp_path / "runs")
+    arguments = ("--data_dir", str(made[1]), "--split", "test", "--examples", "1")
+    result = run_python("-m", "report.page", str(tmp_path / "runs"), *arguments)
+    assert result.returncode == 0, result.stderr
+    text = (tmp_path / "runs/report.html").read_text(encoding="utf-8")
+    assert text.count('<article class="example">') == 1
+    assert result.stdout.strip().endswith("report.html")
