@@ -72,6 +72,10 @@ NAMES = {
 }
 
 
+# A released rnn-ext that has extracted carries a second copy of its LSTM.
+_UNUSED = "_extractor._lstm_cell."
+
+
 def to_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """Our state_dict under the released names, in the released order; as it is, if the network was never released."""
     if net not in NAMES:
@@ -91,7 +95,7 @@ def from_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """A released state_dict under our names."""
     if net not in NAMES:
         return dict(state)
-    return {_rename(NAMES[net], name, 1, 0): value for name, value in state.items()}
+    return {_rename(NAMES[net], name, 1, 0): value for name, value in state.items() if not name.startswith(_UNUSED)}
 
 
 def _pattern(template: str) -> re.Pattern[str]:

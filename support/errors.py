@@ -17,12 +17,14 @@ def run(main: Callable[[], int | None]) -> None:
         sys.exit(main() or 0)
     except UserError as error:
         sys.exit(_complain(str(error)))
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        sys.exit(_complain(f"{error.filename or 'a file'}: {error.strerror or error}"))
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        sys.exit(130)
 
 
 def _complain(message: str) -> int:

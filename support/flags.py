@@ -74,8 +74,7 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: A
     meta = field.metadata
     spelling = meta["spelling"] or f"--{field.name}"
     names = list(dict.fromkeys([spelling, spelling[:2] + spelling[2:].replace("_", "-")]))
-    required = field.default is dataclasses.MISSING
-    default = None if required else field.default
+    default = None if field.default is dataclasses.MISSING else field.default
     notes = [meta["help"]]
     if meta["env"]:
         default = os.environ.get(meta["env"], default)
@@ -95,7 +94,6 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: A
         dest=field.name,
         type=kind,
         default=default,
-        required=required and default is None,
         choices=meta["choices"],
         help=" ".join(notes).replace("%", "%%"),
         metavar=None if meta["choices"] else field.name.upper(),
@@ -106,6 +104,8 @@ def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value
     meta = field.metadata
     name = meta["spelling"] or f"--{field.name}"
     if value is None:
+        if field.default is dataclasses.MISSING:
+            parser.error(f"{name} is missing" + (f"; give it, or set ${meta['env']}" if meta["env"] else ""))
         return
     if meta["at_least"] is not None and value < meta["at_least"]:
         parser.error(f"{name} must be at least {meta['at_least']}, not {value}")

@@ -35,7 +35,8 @@ class Session(NamedTuple):
                 )
         elif path.exists() and any(path.iterdir()) and not self.flags.resume:
             raise UserError(f"{path} is in use; --resume goes on with it, a new --path starts afresh")
-        elif self.processes.main:
+        wait_for_all()  # nobody writes before everybody has looked
+        if self.processes.main and not (path / "meta.json").exists():
             write_description(path, meta, vocabulary, vocabulary_name)
         wait_for_all()
 

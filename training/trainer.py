@@ -105,13 +105,18 @@ class Trainer:
         self.log = MetricsLog(self.directory, objective.net) if processes.main else None
 
     def fit(self) -> None:
-        """Trains until validation stops improving, --max_steps, or Ctrl-C; always leaves a resumable directory."""
+        """Trains until validation stops improving, --max_steps, or Ctrl-C; what is on disk can always be resumed."""
         if self.flags.resume:
             self._restore()
-        if self._finished():
-            self._say(f"nothing left to do: {self._summary()}")
-            return
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for stop in (signal.SIGINT, signal.SIGTERM):  # a background job would ignore Ctrl-C
+            signal.signal(stop, signal.default_int_handler)
+        if not self._finished():
+            self._train()
+        if not any(checkpoint.step == self.update_count for checkpoint in checkpoints(self.directory)):
+            self._validate(last=True)
+        self._say(self._summary())
+
+    def _train(self) -> None:
         saved_at = time.monotonic()
         with progress(None, self.objective.net, total=self.flags.max_steps, unit=" updates") as bar:
             bar.update(self.update_count)
@@ -132,10 +137,7 @@ class Trainer:
                 self._save()
                 self._say(f"\nsaved at update {self.update_count}; --resume goes on from here")
                 raise
-        if self.update_count % self.flags.ckpt_freq:
-            self._validate()
         self._save()
-        self._say(self._summary())
 
     def _update(self, batch: Any) -> dict[str, float]:
         started = time.perf_counter()
@@ -151,11 +153,8 @@ class Trainer:
         group_norms = {f"grad_norm_{k}": _gradient_norm(part) for k, part in self.objective.gradient_groups.items()}
         norm = nn.utils.clip_grad_norm_(self.objective.network.parameters(), self.flags.clip)
         mean_loss = float(total(loss.detach())) / self.processes.world
-        if not math.isfinite(mean_loss) or not math.isfinite(float(norm)):
-            raise UserError(
-                f"loss {mean_loss}, gradient norm {float(norm)} at update {self.update_count + 1}: training stopped, "
-                f"the last checkpoint in {self.directory} is sound; a lower --lr or --clip may help, --debug tells more"
-            )
+        self._must_be_finite("loss", mean_loss)
+        self._must_be_finite("gradient norm", float(norm))
         self.optimizer.step()
         self.update_count += 1
         values = {"loss": mean_loss, "grad_norm": float(norm), **group_norms, **metrics}
@@ -165,32 +164,36 @@ class Trainer:
         return values
 
     @torch.no_grad()
-    def _validate(self) -> None:
+    def _validate(self, last: bool = False) -> None:
+        """The checkpoint of a run that --max_steps ended between validations (`last`) steers nothing, so that the
+        run can be lengthened later as if it had not ended."""
         self.objective.network.eval()
         result = self.objective.validate(self.validation_batches(), self.update_count)
         names = sorted(result.metrics)
         sums = torch.tensor([result.total, result.n, *(result.metrics[name] for name in names)], dtype=torch.float64)
-        value, count, *rest = total(sums.to(self.device) if self.device.type == "cuda" else sums).tolist()
-        metric = value / count if count else 0.0
+        value, n, *rest = total(sums.to(self.device)).tolist()
+        metric = value / max(n, 1)
+        self._must_be_finite("validation", metric)
         sign = 1 if self.objective.highest_is_best else -1
         improved = self.best is None or sign * metric > sign * self.best
-        self.best, self.stale = (metric, 0) if improved else (self.best, self.stale + 1)
-        self.scheduler.step(metric)
-        if self.processes.main:
-            write_checkpoint(
-                self.directory,
-                self.objective.net,
-                self.objective.network,
-                metric,
-                self.update_count,
-                self.optimizer,
-            )
+        if not last:
+            self.best, self.stale = (metric, 0) if improved else (self.best, self.stale + 1)
+            self.scheduler.step(metric)
+        if self.log:
+            net, network = self.objective.net, self.objective.network
+            write_checkpoint(self.directory, net, network, metric, self.update_count, self.optimizer)
             self._forget_old_checkpoints()
-            assert self.log is not None
-            extra = {name: x / count for name, x in zip(names, rest, strict=True)} if count else {}
+            extra = {name: x / max(n, 1) for name, x in zip(names, rest, strict=True)}
             self.log.validation(self.update_count, {"metric": metric, **extra})
-            self._say(f"update {self.update_count}: validation {metric:.4f}" + (" (best)" if improved else ""))
+        self._say(f"update {self.update_count}: validation {metric:.4f}{' (best)' if improved else ''}")
         self._save()
+
+    def _must_be_finite(self, name: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise UserError(
+                f"{name} {value} after {self.update_count} updates: training stopped, checkpoints in {self.directory} "
+                "are from before; a lower --lr or --clip may help, and --debug names the operation"
+            )
 
     def _finished(self) -> bool:
         limit = self.flags.max_steps
@@ -199,7 +202,7 @@ class Trainer:
     def _forget_old_checkpoints(self) -> None:
         best = best_checkpoint(self.directory, highest=self.objective.highest_is_best)
         found = checkpoints(self.directory)
-        for checkpoint in found[: len(found) - self.flags.keep]:
+        for checkpoint in found[: max(0, len(found) - self.flags.keep)]:
             if checkpoint != best:
                 checkpoint.path.unlink()
 

@@ -1,0 +1,203 @@
+"""The abstractor: golden numbers, the dense distribution, invariances, gradients, and learning to copy."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_networks import abstractor_losses, dense_log_distributions
+from random_batches import random_pairs
+from test_extractor import check_gradients
+
+from data.collate import collate_pairs
+from data.store import TokenStore
+from data.vocabulary import Vocabulary
+from model.abstractor import Abstractor
+from model.batches import RewritingBatch, SourceBatch
+from model.copy_network import extended_partition, rows_per_step
+from model.greedy_search import greedy_search
+from model.packed_lstm import Packing, packed_lstm_layer
+from model.rnn import BiLSTM
+from model.vocabulary_softmax import log_partition_and_logit
+from training.model_directory import ABSTRACTOR, load
+
+SIZES = {"vocab_size": 40, "emb_dim": 6, "n_hidden": 7}
+
+
+def network(**sizes) -> Abstractor:
+    torch.manual_seed(4)
+    return Abstractor(**{**SIZES, **sizes})
+
+
+def flat_in_step_order(rows: list[list[float]]) -> list[float]:
+    """The network lists losses step by step, rows longest first."""
+    order = sorted(range(len(rows)), key=lambda row: -len(rows[row]))
+    return [rows[row][t] for t in range(len(rows[order[0]])) for row in order if t < len(rows[row])]
+
+
+@pytest.mark.parametrize("name", ["abstractor_mixed", "abstractor_truncation", "abstractor_no_oov"])
+def test_losses_and_gradients_equal_the_released_code(golden, name):
+    case = json.loads((golden / "losses.json").read_text())[name]
+    loaded = load(golden / "abs", nets=(ABSTRACTOR,))
+    store = TokenStore.from_texts([[p["source"]] for p in case["pairs"]], [[p["target"]] for p in case["pairs"]])
+    pairs = torch.arange(len(store))[:, None].expand(-1, 2).numpy()
+    batch = collate_pairs(store, store.map_to(loaded.vocabulary), pairs, len(loaded.vocabulary))
+    losses = loaded.network(batch)
+    assert losses.tolist() == pytest.approx(flat_in_step_order(case["loss_per_token"]), abs=1e-4)
+    losses.mean().backward()
+    check_gradients(loaded, case)
+
+
+@given(seed=st.integers(0, 10**6), batch=st.integers(1, 5))
+@settings(max_examples=20, deadline=None)
+def test_losses_equal_those_of_the_dense_distribution(seed, batch):
+    net, pairs = network(), random_pairs(seed, batch, 40, source=(1, 8), target=(1, 6))
+    assert torch.allclose(net(pairs), abstractor_losses(net, pairs), atol=1e-5)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_gradients_equal_those_of_the_dense_distribution(seed):
+    net, pairs = network(), random_pairs(seed, 3, 40, source=(1, 8), target=(1, 6))
+    parameters = list(net.parameters())
+    ours = torch.autograd.grad(net(pairs).sum(), parameters)
+    theirs = torch.autograd.grad(abstractor_losses(net, pairs).sum(), parameters)
+    for (name, _), a, b in zip(net.named_parameters(), ours, theirs, strict=True):
+        assert torch.allclose(a, b, atol=1e-4), name
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_the_copy_mixture_sums_to_one(seed):
+    pairs = random_pairs(seed, 3, 40, source=(1, 8), target=(1, 6))
+    probabilities = dense_log_distributions(network(), pairs.source, pairs.inputs).exp()
+    assert torch.allclose(probabilities.sum(2), torch.ones(probabilities.shape[:2]), atol=1e-5)
+
+
+def test_a_row_does_not_depend_on_its_neighbours_or_their_padding():
+    net, pairs = network(), random_pairs(8, 4, 40, source=(2, 12), target=(3, 9))
+    together = net(pairs)
+    sizes = rows_per_step(pairs.lengths)
+    starts = torch.tensor([0, *sizes]).cumsum(0)
+    for row in range(4):
+        words, extended, lengths, n_extra = (field[row : row + 1] for field in pairs.source)
+        alone = SourceBatch(words[:, : lengths[0]], extended[:, : lengths[0]], lengths, n_extra)
+        single = net(RewritingBatch(alone, *(field[row : row + 1] for field in pairs[1:])))
+        own = torch.stack([together[starts[t] + row] for t in range(int(pairs.lengths[row]))])
+        assert torch.allclose(own, single, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "sizes", [{}, {"n_layer": 2}, {"bidirectional": False}, {"n_layer": 2, "bidirectional": False}]
+)
+def test_gradient_reaches_every_parameter(sizes):
+    net = network(**sizes)
+    net(random_pairs(1, 6, 40)).mean().backward()
+    for name, parameter in net.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def test_one_batch_can_be_learned_by_heart():
+    net, pairs = network(emb_dim=16, n_hidden=24), random_pairs(6, 4, 40, source=(4, 8), target=(3, 7))
+    optimizer = torch.optim.Adam(net.parameters(), 0.02)
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = net(pairs).mean()
+        loss.backward()
+        optimizer.step()
+    assert float(loss.detach()) < 0.1
+
+
+@pytest.mark.slow
+def test_words_outside_the_vocabulary_are_learned_to_be_copied():
+    """The task: drop every 'and', keep the rest; half of the words were never seen in training."""
+    random = torch.Generator().manual_seed(0)
+
+    def texts(n, prefix):
+        rare = lambda: f"{prefix}{int(torch.randint(10**6, (1,), generator=random))}"  # noqa: E731
+        known = lambda: f"w{int(torch.randint(8, (1,), generator=random))}"  # noqa: E731
+        return [[[rare(), "and", known(), rare(), "and", known()]] for _ in range(n)]
+
+    vocabulary = Vocabulary.from_counter(Counter([f"w{i}" for i in range(8)] + ["and"]), 100)
+    net = network(vocab_size=len(vocabulary), emb_dim=16, n_hidden=24)
+    optimizer = torch.optim.Adam(net.parameters(), 0.02)
+    for step in range(400):
+        articles = texts(16, f"t{step}x")
+        store = TokenStore.from_texts(
+            [[" ".join(s) for s in a] for a in articles],
+            [[" ".join(w for w in s if w != "and") for s in a] for a in articles],
+        )
+        pairs = torch.arange(16)[:, None].expand(-1, 2).numpy()
+        optimizer.zero_grad()
+        net(collate_pairs(store, store.map_to(vocabulary), pairs, len(vocabulary))).mean().backward()
+        optimizer.step()
+    articles = texts(50, "new")
+    store = TokenStore.from_texts([[" ".join(s) for s in a] for a in articles], [["x"]] * 50)
+    batch = collate_pairs(
+        store, store.map_to(vocabulary), torch.arange(50)[:, None].expand(-1, 2).numpy(), len(vocabulary)
+    )
+    found = greedy_search(net.eval(), batch.source, 10)
+    kept = batch.source.extended != vocabulary.word_to_id["and"]
+    right = [
+        ids[:n].tolist() == source[keep].tolist()
+        for ids, n, source, keep in zip(found.words, found.lengths, batch.source.extended, kept, strict=True)
+    ]
+    assert sum(right) >= 45
+
+
+@given(seed=st.integers(0, 10**6), rows=st.integers(1, 5))
+@settings(max_examples=20, deadline=None)
+def test_log_partition_and_logit_equal_the_plain_formula(seed, rows):
+    generator = torch.Generator().manual_seed(seed)
+    outputs = torch.randn(rows, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    embedding = torch.randn(9, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    targets = torch.randint(9, (rows,), generator=generator)
+    partition, logit = log_partition_and_logit(outputs, embedding, targets)
+    logits = outputs @ embedding.T
+    assert torch.allclose(partition, logits.logsumexp(1))
+    assert torch.allclose(logit, logits[torch.arange(rows), targets])
+    assert torch.autograd.gradcheck(lambda o, e: log_partition_and_logit(o, e, targets), (outputs, embedding))
+
+
+def test_extra_words_enter_the_partition_with_a_constant_logit():
+    logits = torch.tensor([[0.3, -1.0, 2.0]])
+    extended = torch.cat([logits, torch.full((1, 2), 1e-6)], 1)
+    found = extended_partition(logits.logsumexp(1), torch.tensor([2]))
+    assert torch.allclose(found, extended.logsumexp(1))
+    assert torch.equal(extended_partition(logits.logsumexp(1), torch.tensor([0])), logits.logsumexp(1))
+
+
+@given(seed=st.integers(0, 10**6), layers=st.integers(1, 2), bidirectional=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_the_cpu_lstm_equals_torchs(seed, layers, bidirectional):
+    generator = torch.Generator().manual_seed(seed)
+    torch.manual_seed(seed)
+    net = BiLSTM(5, 4, layers, bidirectional).double()
+    lengths = torch.randint(1, 8, (6,), generator=generator)
+    inputs = torch.randn(6, 7, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    size = (net.initial_h.size(0), 6, 4)
+    states = (net.initial_h[:, None].expand(size), net.initial_c[:, None].expand(size))
+    results = [run(inputs, lengths, states) for run in (net.on_cpu, net.by_torch)]
+    flat = [torch.cat([outputs.flatten(), h.flatten(), c.flatten()]) for outputs, (h, c) in results]
+    assert torch.allclose(*flat)
+    weight = torch.randn(len(flat[0]), generator=generator, dtype=torch.float64)
+    gradients = [torch.autograd.grad((x * weight).sum(), [inputs, *net.parameters()]) for x in flat]
+    for ours, theirs in zip(*gradients, strict=True):
+        assert torch.allclose(ours, theirs)
+
+
+def test_the_cpu_lstms_backward_passes_gradcheck():
+    torch.manual_seed(0)
+    packing = Packing.of(torch.tensor([2, 3, 1]))
+    leaves = [torch.randn(3, 3, 2), torch.randn(2, 3, 2), torch.randn(2, 3, 2)]
+    weights = [torch.randn(8, 2), torch.randn(8, 2), torch.randn(8), torch.randn(8)] * 2
+    leaves = [leaf.double().requires_grad_() for leaf in leaves + weights]
+
+    def layer(inputs, h, c, *weights):
+        return packed_lstm_layer(inputs, packing, [list(weights[:4]), list(weights[4:])], h, c)
+
+    assert torch.autograd.gradcheck(layer, leaves)

@@ -1,0 +1,183 @@
+"""rnn-ext and ff-ext: golden numbers, plain formulas, invariances, gradients, learning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_networks import encode_article, ff_logits, rnn_extractor_losses, split_articles
+from random_batches import random_articles, random_extraction
+
+from data.collate import collate_extraction
+from data.store import TokenStore
+from model.batches import ArticleBatch, ExtractionBatch
+from model.extractor import FfExtractor, RnnExtractor
+from model.released_names import to_released
+from training.model_directory import FF_EXTRACTOR, RNN_EXTRACTOR, load
+
+SIZES = {"vocab_size": 50, "emb_dim": 6, "conv_hidden": 5, "lstm_hidden": 7}
+
+
+def network(kind=RnnExtractor, **sizes):
+    torch.manual_seed(3)
+    built = kind(**{**SIZES, **sizes})
+    built.sentence_encoder.embedding.weight.data.normal_()  # PAD too, as after word2vec
+    return built
+
+
+def golden_batch(case, vocabulary) -> ExtractionBatch:
+    store = TokenStore.from_texts([article["article"] for article in case["batch"]])
+    lists = [[label for label in article["extracted"] if label < 60] for article in case["batch"]]
+    targets = torch.full((len(lists), max(map(len, lists))), -1)
+    for row, labels in enumerate(lists):
+        targets[row, : len(labels)] = torch.tensor(labels)
+    batch = collate_extraction(store, store.map_to(vocabulary), torch.arange(len(store)).numpy(), 100, 60)
+    return ExtractionBatch(batch.articles, targets)
+
+
+@pytest.fixture(scope="module")
+def losses(golden):
+    return json.loads((golden / "losses.json").read_text())
+
+
+def check_gradients(loaded, expected):
+    norms = {name: float(p.grad.norm()) for name, p in loaded.network.named_parameters()}
+    found = to_released(loaded.meta["net"], norms)
+    for name, value in expected["grad_norm_per_parameter"].items():
+        assert found[name] == pytest.approx(value, rel=1e-4, abs=1e-6), name
+    total = sum(value**2 for value in norms.values()) ** 0.5
+    assert total == pytest.approx(expected["grad_norm"], rel=1e-4)
+
+
+def test_rnn_losses_and_gradients_equal_the_released_code(golden, losses):
+    """Articles of equal length: elsewhere the released loss includes padding, which ours masks."""
+    case = losses["extractor_same_length"]
+    loaded = load(golden / "ext_rnn", nets=(RNN_EXTRACTOR,))
+    found = loaded.network(golden_batch(case, loaded.vocabulary))
+    flat = [loss for row in case["rnn"]["loss_per_step"] for loss in row]
+    assert found.tolist() == pytest.approx(flat, abs=1e-4)
+    found.mean().backward()
+    check_gradients(loaded, case["rnn"])
+
+
+@pytest.mark.parametrize("name", ["extractor_mixed", "extractor_truncation"])
+def test_rnn_logits_of_padded_batches_equal_the_released_code(golden, losses, name):
+    case = losses[name]
+    loaded = load(golden / "ext_rnn", nets=(RNN_EXTRACTOR,))
+    batch = golden_batch(case, loaded.vocabulary)
+    pointer = loaded.network.pointer
+    memory = pointer.remember(*loaded.network.encode(batch.articles))
+    scores = pointer.teacher_forcing(memory, batch.targets.clamp(min=0))
+    expected = torch.tensor(case["rnn"]["logits_article0"])
+    steps = int((batch.targets[0] >= 0).sum())  # later steps of the released code read another filler sentence
+    assert torch.allclose(scores[0, :steps], expected[:steps], atol=1e-4)
+    # With padding left in the softmax, as released, the loss is theirs too.
+    labelled = batch.targets >= 0
+    loss = torch.nn.functional.cross_entropy(scores[labelled], batch.targets[labelled])
+    assert float(loss.detach()) == pytest.approx(case["rnn"]["loss_mean"], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["extractor_mixed", "extractor_same_length", "extractor_truncation"])
+def test_ff_losses_and_gradients_equal_the_released_code(golden, losses, name):
+    case = losses[name]
+    loaded = load(golden / "ext_ff", nets=(FF_EXTRACTOR,))
+    found = loaded.network(golden_batch(case, loaded.vocabulary)).mean()
+    found.backward()
+    assert float(found.detach()) == pytest.approx(case["ff"]["loss_mean"], abs=1e-4)
+    check_gradients(loaded, case["ff"])
+
+
+@pytest.mark.parametrize(("folder", "net"), [("ext_rnn", RNN_EXTRACTOR), ("ext_ff", FF_EXTRACTOR)])
+def test_extraction_equals_the_released_code(golden, expected, folder, net):
+    loaded = load(golden / folder, nets=(net,))
+    texts = [json.loads((golden / f"data/test/{i}.json").read_text())["article"] for i in range(30)]
+    store = TokenStore.from_texts(texts)
+    batch = collate_extraction(store, store.map_to(loaded.vocabulary), torch.arange(30).numpy(), None, None)
+    found = loaded.network.extract(batch.articles, 6)
+    key = "ext_rnn_extract" if net == RNN_EXTRACTOR else "ext_ff_top6_set"
+    assert found == [article[key] for article in expected["articles"]]
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_a_batch_gives_what_a_loop_over_its_articles_gives(seed):
+    net = network()
+    batch = random_extraction(seed, 4, 50, sentences=(1, 9), words=(0, 12))
+    assert torch.allclose(net(batch), rnn_extractor_losses(net, batch), atol=1e-5)
+    ff = network(FfExtractor)
+    logits, _ = ff.logits(batch.articles)
+    for row, words in enumerate(split_articles(batch.articles)):
+        assert torch.allclose(logits[row, : len(words)], ff_logits(ff, words), atol=1e-5)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_looking_words_up_equals_convolving_them(seed):
+    encoder = network().sentence_encoder
+    articles = random_articles(seed, 3, 50, sentences=(1, 9), words=(0, 12))
+    fast, plain = encoder.convolve_distinct_words(articles), encoder.convolve(articles)
+    assert torch.allclose(fast, plain, atol=1e-5)
+    weight = torch.randn(fast.shape, generator=torch.Generator().manual_seed(seed))
+    gradients = [torch.autograd.grad((codes * weight).sum(), list(encoder.parameters())) for codes in (fast, plain)]
+    for ours, theirs in zip(*gradients, strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-4)
+
+
+def test_more_padding_changes_nothing():
+    net = network()
+    batch = random_extraction(5, 3, 50, sentences=(2, 6), words=(3, 9))
+    words = torch.nn.functional.pad(batch.articles.words, (0, 7))
+    wider = batch.articles._replace(words=words)
+    targets = torch.nn.functional.pad(batch.targets, (0, 3), value=-1)
+    assert torch.allclose(net(batch), net(ExtractionBatch(wider, targets)), atol=1e-6)
+
+
+def test_a_sentence_code_depends_on_its_articles_longest_sentence():
+    net = network()
+    words = torch.tensor([[4, 5, 6, 7, 8, 0, 0, 0]])
+    codes = [
+        net.sentence_encoder(ArticleBatch(words, torch.tensor([5]), torch.tensor([width]), torch.tensor([1])))
+        for width in (5, 8)
+    ]
+    assert not torch.allclose(*codes)
+
+
+def test_articles_of_one_sentence_and_sentences_without_words_are_encoded():
+    net = network()
+    empty = ArticleBatch(torch.zeros(1, 5, dtype=torch.long), torch.tensor([0]), torch.tensor([5]), torch.tensor([1]))
+    assert torch.allclose(net.encode(empty)[0][0], encode_article(net, empty.words), atol=1e-6)
+    assert net.extract(empty, 3) == [[0]]
+
+
+@pytest.mark.parametrize("kind", [RnnExtractor, FfExtractor])
+@pytest.mark.parametrize("sizes", [{}, {"lstm_layer": 2}, {"bidirectional": False}])
+def test_gradient_reaches_every_parameter(kind, sizes):
+    net = network(kind, **sizes)
+    net(random_extraction(1, 4, 50)).mean().backward()
+    for name, parameter in net.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize("kind", [RnnExtractor, FfExtractor])
+def test_one_batch_can_be_learned_by_heart(kind):
+    net = network(kind, conv_hidden=12, lstm_hidden=16)
+    batch = random_extraction(2, 4, 50, sentences=(3, 8))
+    optimizer = torch.optim.Adam(net.parameters(), 0.005)
+    for _ in range(400):
+        optimizer.zero_grad()
+        loss = net(batch).mean()
+        loss.backward()
+        optimizer.step()
+    assert float(loss.detach()) < 0.1
+    labels = [row[row >= 0].tolist() for row in batch.targets]
+    found = [net.extract(batch.articles, len(row))[i] for i, row in enumerate(labels)]
+    assert [sorted(row) for row in found] == [sorted(row) for row in labels]
+
+
+def test_no_sentence_is_extracted_twice():
+    articles = random_articles(9, 6, 50, sentences=(1, 9))
+    for chosen, count in zip(network().extract(articles, 6), articles.counts.tolist(), strict=True):
+        assert len(chosen) == len(set(chosen)) == min(6, count)
