@@ -59,6 +59,7 @@ def reward_curve(metrics: Metrics) -> Figure:
             _curve(panel, metrics, name, "training")
             _curve(panel, metrics, f"val_{name}", "validation")
             panel.set_ylabel(label)
+        figure.align_ylabels(axes)
         axes[0].legend()
         axes[-1].set_xlabel("updates")
         axes[-1].yaxis.set_major_formatter(PercentFormatter(1.0))
