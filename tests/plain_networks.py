@@ -104,7 +104,6 @@ def initial_state(network, source: SourceBatch):
 def dense_step(network, source: SourceBatch, words, state):
     """-> log P (B, X), attention (B, S), state"""
     keys, h, c, output = state
-    V = network.vocab_size
     x = torch.cat([network.embedding(words), output], 1)
     h, c = network.decoder[0](x, (h, c))
     scores = (keys @ (h @ network.attention.query_weight)[:, :, None]).squeeze(2)

@@ -112,7 +112,6 @@ def test_one_batch_can_be_learned_by_heart():
     assert float(loss.detach()) < 0.1
 
 
-@pytest.mark.slow
 def test_words_outside_the_vocabulary_are_learned_to_be_copied():
     """The task: drop every 'and', keep the rest; half of the words were never seen in training."""
     random = torch.Generator().manual_seed(0)
@@ -124,8 +123,8 @@ def test_words_outside_the_vocabulary_are_learned_to_be_copied():
 
     vocabulary = Vocabulary.from_counter(Counter([f"w{i}" for i in range(8)] + ["and"]), 100)
     net = network(vocab_size=len(vocabulary), emb_dim=16, n_hidden=24)
-    optimizer = torch.optim.Adam(net.parameters(), 0.02)
-    for step in range(400):
+    optimizer = torch.optim.Adam(net.parameters(), 0.01)
+    for step in range(80):
         articles = texts(16, f"t{step}x")
         store = TokenStore.from_texts(
             [[" ".join(s) for s in a] for a in articles],
@@ -144,9 +143,9 @@ def test_words_outside_the_vocabulary_are_learned_to_be_copied():
     kept = batch.source.extended != vocabulary.word_to_id["and"]
     right = [
         ids[:n].tolist() == source[keep].tolist()
-        for ids, n, source, keep in zip(found.words, found.lengths, batch.source.extended, kept, strict=True)
+        for ids, n, source, keep in zip(found.words[:, 0], found.lengths[:, 0], batch.source.extended, kept, strict=True)
     ]
-    assert sum(right) >= 45
+    assert sum(right) == 50
 
 
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 5))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from scripts import ROOT, call, complaint, launch
 
 from model.released_names import NAMES, from_released, to_released
+from scripts import ROOT, call, complaint, launch
 from training.metrics_log import read_metrics
 from training.model_directory import (
     ABSTRACTOR,
