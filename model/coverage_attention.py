@@ -164,9 +164,7 @@ class _Attend(torch.autograd.Function):
         return None, None, grad_query, grad_v, grad_coverage, grad_w_c, None, None, None
 
 
-def _sigmoid_(
-    out: Tensor, keys: Tensor, query: Tensor, coverage: Tensor | None, w_c: Tensor | None, row: int
-) -> None:
+def _sigmoid_(out: Tensor, keys: Tensor, query: Tensor, coverage: Tensor | None, w_c: Tensor | None, row: int) -> None:
     torch.add(keys, query, out=out)
     if coverage is not None and w_c is not None:
         out.addr_(coverage[row], w_c)
