@@ -14,7 +14,7 @@ from data.newswire.names import Entity, place
 
 _HIGHLIGHTS = {2: 15, 3: 27, 4: 28, 5: 19, 6: 11}  # number of highlights: how often
 _SENTENCES = range(12, 31)
-_LOCAL_NEWS = 0.7  # share of articles in which everything happens in one place
+_LOCAL_NEWS = 0.5  # share of articles in which everything happens in one place
 _NEWS_COMES_FIRST = 0.6  # share of articles that open with a key sentence
 _POSITION_DECAY = 5.0  # in sentences: how fast key sentences become rarer
 _PLAIN_RETELLINGS = 0.3  # share of retellings that are worded like news

@@ -99,8 +99,8 @@ class Reporter(Voice):
     def where(self, cast: Cast) -> str:
         if cast.home.full in self.known and self.rng.random() < 0.1:
             return ""
-        new, name = self.mention(cast.home)
-        return f"in the {cast.value('town_kind')} of {name}" if new else f"in {name}"
+        name = self.mention(cast.home)[1]
+        return f"in the {cast.value('town_kind')} of {name}" if self.rng.random() < 0.3 else f"in {name}"
 
 
 class Reminder(Voice):
