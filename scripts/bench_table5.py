@@ -1,0 +1,200 @@
+"""Table 5 measured side by side: decoding speed of the full model and of the flat baseline, and training updates (B.3).
+
+    python scripts/bench_table5.py --data_dir $DATA --articles 200
+    python scripts/bench_table5.py --data_dir $DATA --model_dir runs/rl --pg_dir runs/pg_coverage
+
+All systems decode the same articles by turns, with one thread and the same limit of hypotheses decoded together;
+seconds are CPU seconds. Networks without a directory have the paper's sizes and random weights, and write as many
+words an article as the paper's Table 5 implies. That favours the flat baseline: its real search goes on after the
+words of its best summary, until it has found four.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+import torch
+from torch import nn
+
+from data.batching import RewritingData, training_batches
+from data.documents import Ints
+from data.flat_documents import FlatData
+from data.parallel import chunks
+from data.store import TokenStore, open_store
+from data.vocabulary import Vocabulary, load_word_counts
+from decoding import Options, Summarizer
+from inference.flat import FlatOptions, FlatSummarizer
+from inference.summary import Summary
+from model.abstractor import Abstractor
+from model.actor_critic import ActorCritic
+from model.pointer_generator import PointerGenerator
+from report.paper_numbers import SECONDS_PER_UPDATE, TABLE_5
+from report.rows import ROWS
+from support.errors import run
+from support.flags import flag, parse
+from support.memory import keep_freed_memory
+from training.model_directory import ABSTRACTOR, AGENT, POINTER_GENERATOR, Loaded, load
+
+FLAT, FULL, RERANK = "pointer_generator_coverage", "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank"
+TEST_ARTICLES = 11490  # what Table 5 counts
+SENTENCES = 4  # that an untrained agent extracts
+PIECE = 100  # articles that one system decodes before it is the next one's turn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: str = flag(help="data set root", env="DATA")
+    split: str = flag("val", "articles to decode, and batches to train on", choices=("train", "val", "test"))
+    articles: int = flag(200, "how many to decode", at_least=1)
+    model_dir: str | None = flag(None, "directory that train_full_rl.py wrote (default: random weights)")
+    pg_dir: str | None = flag(None, "directory that train_pointer_generator.py wrote (default: random weights)")
+    updates: int = flag(10, "training updates to time of each network; 0 leaves training out", at_least=0)
+
+
+def main() -> None:
+    flags = parse(Flags, __doc__ or "")
+    keep_freed_memory()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    store = open_store(flags.data_dir, flags.split)
+    vocabulary = Vocabulary.from_counter(load_word_counts(flags.data_dir), 30000)
+    articles = np.arange(min(flags.articles, len(store)))
+    print(f"{len(articles)} articles of {store.name}, one thread, torch {torch.__version__}")
+    print(f"full model: {flags.model_dir or 'random weights'}; pointer-generator: {flags.pg_dir or 'random weights'}\n")
+    systems = build_systems(flags, vocabulary)
+    together = decode(systems, store, chunks(len(articles), PIECE))
+    alone = decode(systems, store, chunks(len(articles), 1))
+    print_speeds("many articles together", together)
+    print_speeds("one article at a time", alone)
+    # The flat baseline's public code, which the paper timed, knows no batches in decoding; the full model's does.
+    print_speeds("flat alone, others together", {**together, FLAT: alone[FLAT]})
+    print_paper()
+    if flags.updates:
+        print_updates(training_seconds(store, vocabulary, flags.updates))
+
+
+Summarize = Callable[[TokenStore, Ints], Iterable[Summary]]
+
+
+def build_systems(flags: Flags, vocabulary: Vocabulary) -> dict[str, Summarize]:
+    agent, abstractor = full_model(flags.model_dir, vocabulary)
+    flat = load(flags.pg_dir, nets=(POINTER_GENERATOR,)) if flags.pg_dir else None
+    network = cast(PointerGenerator, flat.network) if flat else PointerGenerator(len(vocabulary), coverage=True).eval()
+    limits = {} if flags.pg_dir else {"min_words": words_an_article(FLAT), "max_words": words_an_article(FLAT)}
+    return {
+        FLAT: FlatSummarizer(network, flat.vocabulary if flat else vocabulary, FlatOptions(**limits)).summarize,
+        FULL: Summarizer(agent, abstractor, full_options(flags.model_dir, FULL, beam=1)).summarize,
+        RERANK: Summarizer(agent, abstractor, full_options(flags.model_dir, RERANK, beam=5)).summarize,
+    }
+
+
+def full_model(model_dir: str | None, vocabulary: Vocabulary) -> tuple[Loaded, Loaded]:
+    if model_dir:
+        agent = load(model_dir, nets=(AGENT,))
+        return agent, load(Path(model_dir) / "abstractor", nets=(ABSTRACTOR,))
+    size = len(vocabulary)
+    return (
+        Loaded(ActorCritic(vocab_size=size).eval(), vocabulary, {"net": AGENT}),
+        Loaded(Abstractor(size).eval(), vocabulary, {"net": ABSTRACTOR}),
+    )
+
+
+def full_options(model_dir: str | None, row: str, beam: int) -> Options:
+    """Random weights hardly ever choose END, so the limit is the length; a beam's hypothesis loses its last word."""
+    if model_dir:
+        return Options(beam=beam)
+    words = round(words_an_article(row) / SENTENCES)
+    return Options(beam=beam, n_sentences=SENTENCES, max_words=words + (beam > 1))
+
+
+def words_an_article(row: str) -> int:
+    """As the paper's Table 5 implies: time times words a second."""
+    hours, words_per_second = TABLE_5[row]
+    return round(hours * 3600 * words_per_second / TEST_ARTICLES)
+
+
+class Speed(NamedTuple):
+    seconds: float
+    words: int
+
+
+def decode(systems: dict[str, Summarize], store: TokenStore, pieces: list[range]) -> dict[str, Speed]:
+    found = {row: Speed(0.0, 0) for row in systems}
+    for summarize in systems.values():
+        list(summarize(store, np.array(pieces[0])[:1]))  # binds the store
+    for piece in pieces:
+        for row, summarize in systems.items():
+            start = time.process_time()
+            words = sum(summary.n_words for summary in summarize(store, np.array(piece)))
+            found[row] = Speed(found[row].seconds + time.process_time() - start, found[row].words + words)
+    return found
+
+
+def print_speeds(title: str, speeds: dict[str, Speed]) -> None:
+    base = speeds[FLAT]
+    print(f"{title:32} {'seconds':>9} {'words':>7} {'words/s':>8}   speed-up in time, in words/s")
+    for row, (seconds, words) in speeds.items():
+        ratio = speed_up(base.seconds / seconds, words / seconds / (base.words / base.seconds))
+        print(f"  {ROWS[row].label:30} {seconds:9.1f} {words:7} {words / seconds:8.0f}   {ratio}")
+    print()
+
+
+def speed_up(in_time: float, in_words: float) -> str:
+    return f"{in_time:.1f}x, {in_words:.1f}x"
+
+
+def print_paper() -> None:
+    print(f"{'the paper, one K40, test set':32} {'hours':>9} {'':7} {'words/s':>8}")
+    base = TABLE_5[FLAT]
+    for row, (hours, words_per_second) in TABLE_5.items():
+        ratio = speed_up(base.hours / hours, words_per_second / base.words_per_second)
+        print(f"  {ROWS[row].label:30} {hours:9.2f} {'':7} {words_per_second:8.1f}   {ratio}")
+    print()
+
+
+def training_seconds(store: TokenStore, vocabulary: Vocabulary, n: int) -> dict[str, float]:
+    """Of an update with 32 sentence pairs, or articles, by turns; the first update of each is not counted."""
+    networks: dict[str, nn.Module] = {
+        "abstractor": Abstractor(len(vocabulary)),
+        "pointer_generator": PointerGenerator(len(vocabulary)),
+    }
+    batches = {
+        "abstractor": training_batches(RewritingData(store, vocabulary), 32, seed=0),
+        "pointer_generator": training_batches(FlatData(store, vocabulary), 32, seed=0),
+    }
+    optimizers = {name: torch.optim.Adam(network.parameters(), fused=True) for name, network in networks.items()}
+    total = dict.fromkeys(networks, 0.0)
+    for turn in range(n + 1):
+        for name, network in networks.items():
+            seconds = timed_update(network, optimizers[name], next(batches[name]))
+            total[name] += seconds if turn else 0.0
+    return {name: seconds / n for name, seconds in total.items()}
+
+
+def timed_update(network: nn.Module, optimizer: torch.optim.Optimizer, batch: Any) -> float:
+    start = time.process_time()
+    optimizer.zero_grad()
+    network(batch).mean().backward()
+    nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+    optimizer.step()
+    return time.process_time() - start
+
+
+def print_updates(measured: dict[str, float]) -> None:
+    print(f"{'seconds per training update':32} {'here':>9} {'the paper, K40':>15}")
+    for name, seconds in measured.items():
+        print(f"  {name.replace('_', '-'):30} {seconds:9.2f} {SECONDS_PER_UPDATE[name]:15.2f}")
+    ratios = [times["pointer_generator"] / times["abstractor"] for times in (measured, SECONDS_PER_UPDATE)]
+    print(f"  {'ratio':30} {ratios[0]:8.1f}x {ratios[1]:14.1f}x")
+
+
+if __name__ == "__main__":
+    run(main)
