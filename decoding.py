@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -69,7 +70,7 @@ class Summarizer:
         options: Options,
         device: torch.device | str = "cpu",
     ) -> Summarizer:
-        """Directories of train_extractor_ml.py (None: the first sentences) and train_abstractor.py (None: extractive)."""
+        """Directories of train_extractor_ml.py (None: the lead) and train_abstractor.py (None: extractive)."""
         extractor = load(ext_dir, nets=(RNN_EXTRACTOR, FF_EXTRACTOR), device=device) if ext_dir else None
         return cls(extractor, load(abs_dir, nets=(ABSTRACTOR,), device=device) if abs_dir else None, options)
 
@@ -126,9 +127,8 @@ class Summarizer:
             [first + sentence for sentence in extraction.sentences]
             for first, extraction in zip(firsts, extractions, strict=True)
         ]
-        groups = [
-            np.array(sum(sentences[start : start + group], []), np.int64) for start in range(0, len(articles), group)
-        ]
+        starts = range(0, len(articles), group)
+        groups = [np.array(list(chain.from_iterable(sentences[i : i + group])), np.int64) for i in starts]
         hypotheses = iter(rewriter.hypotheses(groups))
         for article, extraction in zip(articles.tolist(), extractions, strict=True):
             own = [next(hypotheses) for _ in extraction.sentences]

@@ -67,6 +67,10 @@ class DecodeDirectory:
             with atomic_file(folder / f"{summary.article}.dec") as file:
                 file.write(text)
 
+    def read(self, article: int, n_sentences: int) -> list[str]:
+        """The sentences of a summary that has a file for each."""
+        return [(folder / f"{article}.dec").read_text(encoding="utf-8") for folder in self.folders[:n_sentences]]
+
     def finished(self) -> dict[int, Line]:
         """The alignment of the articles whose files are all there."""
         lines = {line["article"]: line for path in self._alignments() for line in _read_lines(path)}
@@ -83,7 +87,7 @@ class DecodeDirectory:
 
     def append(self, rank: int, lines: Iterable[Line]) -> None:
         with open(self.part(rank), "a", encoding="utf-8") as file:
-            file.write("".join(json.dumps(line) + "\n" for line in lines))
+            file.write("".join("\n" + json.dumps(line) for line in lines))  # first the end of a line that a kill cut
 
     def close(self, settings: dict[str, Any], timing: dict[str, Any] | None) -> None:
         """Joins the alignments and writes the log; without timing, the old one stays."""

@@ -1,6 +1,6 @@
 """Decoding speed on one core: this code against the plain loop of tests/plain_decoding.py, interleaved.
 
-    python scripts/bench_decode.py --data_dir $DATA --articles 64
+    python -m scripts.bench_decode --data_dir $DATA --articles 64
 
 Without --model_dir the networks have the paper's sizes and random weights, but a clock in the decoder that ends
 sentences after about 17 words; five sentences are extracted from every article. CPU seconds of one thread; the
@@ -12,31 +12,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests")]
-
 import numpy as np
 import torch
-from plain_decoding import plain_summaries
 
 from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from decoding import Options, Summarizer
 from inference.summary import Summary
-from model.abstractor import Abstractor
-from model.actor_critic import ActorCritic
-from model.batches import END
 from support.errors import run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
 from training.model_directory import ABSTRACTOR, AGENT, Loaded
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
 SENTENCES = 5  # of a summary; the paper's agent extracts about as many
-WORDS = 17  # of a rewritten sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +63,8 @@ def measure(summarizer: Summarizer, store: TokenStore, articles: np.ndarray, fla
     beam = summarizer.options.beam
     runs: list[Callable[[], list[Summary]]] = [lambda: list(summarizer.summarize(store, articles))]
     if flags.plain:
+        from plain_decoding import plain_summaries
+
         runs.append(lambda: plain_summaries(summarizer, store, articles))
     rounds = [[timed(decode) for decode in runs] for _ in range(flags.repeat)]
     seconds = [min(row[i][0] for row in rounds) for i in range(len(runs))]
@@ -84,7 +80,8 @@ def measure(summarizer: Summarizer, store: TokenStore, articles: np.ndarray, fla
         f"  vocabulary product {limit / seconds[0]:4.0%} of the time"
     )
     if flags.plain:
-        equal = np.mean([ours.lines() == theirs.lines() for ours, theirs in zip(summaries, rounds[0][1][1], strict=True)])
+        pairs = zip(summaries, rounds[0][1][1], strict=True)
+        equal = np.mean([ours.lines() == theirs.lines() for ours, theirs in pairs])
         print(
             f"{'plain loop':16} {len(articles) / seconds[1]:7.1f} articles/s"
             f"  ratio {seconds[1] / seconds[0]:.1f}  equal summaries {equal:.1%}"
@@ -114,35 +111,11 @@ def product_seconds_per_row(summarizer: Summarizer) -> float:
 
 
 def random_model(data_dir: str) -> tuple[Loaded, Loaded]:
-    torch.manual_seed(0)
-    vocabulary = Vocabulary.from_counter(Counter(load_word_counts(data_dir)), 30000)
-    agent = ActorCritic(vocab_size=len(vocabulary)).eval()
-    abstractor = Abstractor(len(vocabulary)).eval()
-    add_clock(abstractor)
+    from random_models import paper_sizes
+
+    vocabulary = Vocabulary.from_counter(load_word_counts(data_dir), 30000)
+    agent, abstractor = paper_sizes(len(vocabulary))
     return Loaded(agent, vocabulary, {"net": AGENT}), Loaded(abstractor, vocabulary, {"net": ABSTRACTOR})
-
-
-@torch.no_grad()
-def add_clock(abstractor: Abstractor) -> None:
-    """Decoder unit 0 counts steps from a start that differs by sentence; beyond a limit END is certain."""
-    cell, H = abstractor.decoder[0], abstractor.attention.query_weight.size(0)
-    assert isinstance(cell, torch.nn.LSTMCell)
-    pace = 0.03
-    for gate, bias in enumerate((10.0, 10.0, pace, 10.0)):  # input, forget, cell, output
-        for weight in (cell.weight_ih, cell.weight_hh):
-            weight[gate * H].zero_()
-        cell.bias_ih[gate * H], cell.bias_hh[gate * H] = bias, 0.0
-    abstractor.initial_c.weight[0] = 1.5 * pace * torch.randn(abstractor.initial_c.in_features)
-    first, last = abstractor.projection[0], abstractor.projection[2]
-    first.weight[0].zero_()
-    first.weight[0, 0] = 200.0
-    first.bias[0] = -200.0 * float(np.tanh(pace * (WORDS + 4)))
-    last.weight[0].zero_()
-    last.weight[0, 0] = 6.0
-    last.weight[:, 0] *= torch.arange(last.out_features) == 0
-    abstractor.embedding.weight[:, 0] = 0.0
-    abstractor.embedding.weight[END] = 0.0
-    abstractor.embedding.weight[END, 0] = 10.0
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def dense_log_probs(abstractor: Abstractor, step, memory: SourceMemory) -> torch
 
 
 @torch.no_grad()
-def plain_greedy(abstractor: Abstractor, source: SourceBatch, max_words: int) -> list[tuple[list[int], list[int], float]]:
+def plain_greedy(
+    abstractor: Abstractor, source: SourceBatch, max_words: int
+) -> list[tuple[list[int], list[int], float]]:
     """Words, attended positions and log probability of each sentence; always `max_words` steps."""
     memory, state = abstractor.encode(source)
     previous = torch.full((len(source.words),), START)
@@ -87,8 +89,8 @@ def plain_beam(
         alive = [hypothesis for i in running for hypothesis in beams[i]]
         last = torch.tensor([min(h.words[-1], abstractor.vocab_size) for h in alive])
         last = last.masked_fill(last == abstractor.vocab_size, UNK)
-        joined = DecoderState(*(torch.cat([getattr(h.state, name) for h in alive], dim) for name, dim in
-                                (("h", 1), ("c", 1), ("output", 0))))
+        sides = (("h", 1), ("c", 1), ("output", 0))
+        joined = DecoderState(*(torch.cat([getattr(h.state, name) for h in alive], dim) for name, dim in sides))
         rows = memory.select(torch.tensor(owners))
         step = abstractor.step(abstractor.embedding(last), joined, rows)
         log_probs = dense_log_probs(abstractor, step, rows)
@@ -147,7 +149,7 @@ def plain_rerank(hypotheses: list[list[tuple[list, float]]]) -> tuple[int, ...]:
     best, best_key = None, None
     for places in itertools.product(*(range(len(sentence)) for sentence in hypotheses)):
         chosen = [sentence[place] for sentence, place in zip(hypotheses, places, strict=True)]
-        counts = Counter(pair for words, _ in chosen for pair in zip(words, words[1:], strict=False))
+        counts = Counter(pair for words, _ in chosen for pair in itertools.pairwise(words))
         repeats = sum(counts.values()) - len(counts)
         n_words = sum(len(words) for words, _ in chosen)
         ratio = sum(score for _, score in chosen) / max(1, n_words)
@@ -177,7 +179,9 @@ def plain_extract(agent: ActorCritic, store: TokenStore, word_map, article: int,
     return episode.extracted()[0] or list(range(min(5, rows.size(1))))
 
 
-def _plain_rewritten(summarizer: Summarizer, store: TokenStore, articles: Ints, chosen: list[list[int]]) -> list[Summary]:
+def _plain_rewritten(
+    summarizer: Summarizer, store: TokenStore, articles: Ints, chosen: list[list[int]]
+) -> list[Summary]:
     options, abstractor = summarizer.options, summarizer.abstractor.network
     vocabulary = summarizer.abstractor.vocabulary
     firsts = store.articles.document_offsets[articles]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from model.abstractor import Abstractor
+from model.actor_critic import ActorCritic
 from model.batches import END, SourceBatch
 
 
@@ -25,3 +28,33 @@ def random_source(seed: int, batch: int, vocab_size: int = 20, n_extra: int = 4,
     extended.masked_fill_(torch.arange(extended.size(1)) >= lengths[:, None], 0)
     words = extended.masked_fill(extended >= vocab_size, 1)
     return SourceBatch(words, extended, lengths, torch.full((batch,), n_extra))
+
+
+def paper_sizes(vocab_size: int, words: int = 17) -> tuple[ActorCritic, Abstractor]:
+    """Networks of the paper's sizes with random weights; sentences end after about so many words."""
+    torch.manual_seed(0)
+    agent, abstractor = ActorCritic(vocab_size=vocab_size).eval(), Abstractor(vocab_size).eval()
+    _add_clock(abstractor, words)
+    return agent, abstractor
+
+
+@torch.no_grad()
+def _add_clock(abstractor: Abstractor, words: int) -> None:
+    """Decoder unit 0 counts steps from a start that differs by sentence; beyond a limit END is certain."""
+    cell, H = abstractor.decoder[0], abstractor.attention.query_weight.size(0)
+    pace = 0.03
+    for gate, bias in enumerate((10.0, 10.0, pace, 10.0)):  # input, forget, cell, output
+        for weight in (cell.weight_ih, cell.weight_hh):
+            weight[gate * H].zero_()
+        cell.bias_ih[gate * H], cell.bias_hh[gate * H] = bias, 0.0
+    abstractor.initial_c.weight[0] = 1.5 * pace * torch.randn(abstractor.initial_c.in_features)
+    first, last = abstractor.projection[0], abstractor.projection[2]
+    first.weight[0].zero_()
+    first.weight[0, 0] = 200.0
+    first.bias[0] = -200.0 * float(math.tanh(pace * (words + 4)))
+    last.weight[0].zero_()
+    last.weight[0, 0] = 6.0
+    last.weight[:, 0] *= torch.arange(last.out_features) == 0
+    abstractor.embedding.weight[:, 0] = 0.0
+    abstractor.embedding.weight[END] = 0.0
+    abstractor.embedding.weight[END, 0] = 10.0

@@ -4,14 +4,14 @@ import itertools
 
 import pytest
 import torch
+from plain_decoding import dense_log_probs, plain_beam, repeats_trigram
+from random_models import random_abstractor, random_source
 
 from data.store import open_store
 from inference.rewriter import Rewriter
 from model.batches import END, SourceBatch
 from model.beam_search import REPEATED, Beams, Children, beam_search
 from model.greedy_search import greedy_search
-from plain_decoding import dense_log_probs, plain_beam, repeats_trigram
-from random_models import random_abstractor, random_source
 from training.model_directory import ABSTRACTOR, load
 
 
@@ -85,8 +85,8 @@ def _exhaustive(abstractor, source: SourceBatch, limit: int) -> list[tuple[tuple
 
 def grow(beams: Beams, words: list[list[int]], log_probs: list[list[float]]) -> list[int]:
     """One sentence; children of each open hypothesis, best first."""
-    rows = torch.arange(len(words))
-    return beams.grow(Children(torch.tensor(words), torch.tensor(log_probs), rows, torch.zeros(len(words), len(words[0])))).tolist()
+    rows, copied = torch.arange(len(words)), torch.zeros(len(words), len(words[0]))
+    return beams.grow(Children(torch.tensor(words), torch.tensor(log_probs), rows, copied)).tolist()
 
 
 def test_the_diversity_penalty_stays_in_the_score():

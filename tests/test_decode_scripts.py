@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tiny_data import write_split
 
+from metrics.rouge import score_documents
 from support.errors import run
 
 ROOT = Path(__file__).parents[1]
@@ -202,9 +203,28 @@ def test_mistakes_are_told_in_one_line(golden, tmp_path, decode, complaint):
     assert "not empty" in complaint("decode_full_model", "--path", tmp_path / "old", *full, "--test")
     assert "not empty" in complaint("decode_full_model", "--path", tmp_path / "old", *full, "--test", "--resume")
     assert "--data_dir" in complaint("decode_full_model", "--path", out, "--model_dir", golden / "rl", "--test")
-    assert "is needed" in complaint("decode_full_model", "--path", out, "--model_dir", golden / "abs", *full[2:], "--test")
+    wrong = ["--path", out, "--model_dir", golden / "abs", *full[2:], "--test"]
+    assert "is needed" in complaint("decode_full_model", *wrong)
     assert "does not exist" in complaint("decode_full_model", "--path", out, "--model_dir", "no", *full[2:], "--test")
     assert "at least 1" in complaint("decode_full_model", "--path", out, *full, "--test", "--beam", 0)
     assert "is needed" in complaint("decode_baselines", "--path", out, "--abs_dir", golden / "rl", *full[2:], "--test")
     decode("decode_full_model", "--path", out, *full, "--test")
     assert "another beam" in complaint("decode_full_model", "--path", out, *full, "--test", "--beam", 2, "--resume")
+
+
+@pytest.mark.parametrize("extractor", ["ext_rnn", "ext_ff"])
+def test_tuning_finds_the_number_of_sentences_with_the_best_rouge(golden, tmp_path, decode, capsys, extractor):
+    """Of the numbers decoded one by one, which for ff-ext are other sentences than the first ones of the six."""
+    common = ["--ext_dir", golden / extractor, "--data_dir", golden / "data", "--val"]
+    decode("decode_baselines", "--path", tmp_path / "six", *common, "--batch_invariant")
+    code, out, _ = call(capsys, "tune_n_ext", "--decode_dir", tmp_path / "six", "--data_dir", golden / "data")
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()[1:-1]]
+    means = [float(row[-1]) for row in rows]
+    assert out.splitlines()[-1] == f"best: --n_ext {means.index(max(means)) + 1}"
+    decode("decode_baselines", "--path", tmp_path / "two", *common, "--n_ext", 2)
+    outputs = [tmp_path / "two" / f"output_{k}" for k in range(2)]
+    texts = ["\n".join((output / f"{i}.dec").read_text() for output in outputs) for i in range(40)]
+    references = [(golden / "data" / "refs" / "val" / f"{i}.ref").read_text() for i in range(40)]
+    scores = score_documents((text, [reference]) for text, reference in zip(texts, references, strict=True))
+    assert [float(x) for x in rows[1][1:4]] == pytest.approx(100 * scores[:, :, 2].mean(0), abs=0.011)

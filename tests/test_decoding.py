@@ -112,8 +112,8 @@ def test_copied_words_stand_in_the_source_sentence(golden):
         for sentence in summary.sentences:
             assert len(sentence.copied) == len(sentence.replaced) == len(sentence.words)
             own = {store.lexicon[word] for word in document[sentence.source]}
-            certain = [w for w, p, r in zip(sentence.words, sentence.copied, sentence.replaced, strict=True) if p > 0 or r]
-            assert set(certain) <= own
+            taken = (sentence.copied > 0) | sentence.replaced
+            assert {word for word, is_taken in zip(sentence.words, taken, strict=True) if is_taken} <= own
 
 
 WORDS = [f"{syllable}{n}" for syllable in ("ba", "mo", "zu") for n in range(40)]

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from plain_decoding import dense_log_probs, plain_greedy
+from random_models import random_abstractor, random_source
 
 from model.greedy_search import greedy_search
 from model.word_choice import candidates, log_probability, source_words, top_of_vocabulary
-from plain_decoding import dense_log_probs, plain_greedy
-from random_models import random_abstractor, random_source
 
 
 @pytest.mark.parametrize("seed", range(20))

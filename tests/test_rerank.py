@@ -6,9 +6,9 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_decoding import plain_rerank
 
 from inference.reranker import Hypothesis, n_candidates, rerank
-from plain_decoding import plain_rerank
 
 sentence = st.lists(
     st.tuples(st.lists(st.sampled_from("abcde"), max_size=5), st.integers(-40, 0).map(lambda x: x / 8)),
@@ -42,7 +42,8 @@ def test_the_papers_pruning():
 
 
 def test_scores_of_repeated_trigrams_do_not_disturb():
-    hypotheses = [[(list("abc"), -1e9), (list("abd"), -3.0)], [(list("xy"), -1e9), (list("xz"), -1e9), (list("x"), -2.0)]]
+    first = [(list("abc"), -1e9), (list("abd"), -3.0)]
+    hypotheses = [first, [(list("xy"), -1e9), (list("xz"), -1e9), (list("x"), -2.0)]]
     assert ours(hypotheses) == plain_rerank(hypotheses) == (1, 2)
 
 

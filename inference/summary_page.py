@@ -1,0 +1,102 @@
+"""A page that shows where a summary comes from, as the figures of the paper's supplement do.
+
+The article stands on the left, its extracted sentences coloured and numbered in the order of extraction; their
+rewritings stand on the right. In these, words that were generated rather than copied are underlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from inference.raw_text import Written
+from inference.summary import SummarySentence
+
+_STYLE = """
+:root { color-scheme: light; font: 16px/1.55 Georgia, serif; color: #222; background: #fff; }
+body { max-width: 76rem; margin: 2rem auto; padding: 0 1.5rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 3rem; overflow-wrap: anywhere; }
+h3 { font: 600 .8rem system-ui, sans-serif; letter-spacing: .06em; text-transform: uppercase; color: #666; }
+.key { font: .85rem system-ui, sans-serif; color: #555; }
+.pair { display: grid; grid-template-columns: 3fr 2fr; gap: 2.5rem; border-top: 1px solid #ccc; }
+@media (max-width: 50rem) { .pair { grid-template-columns: 1fr; } }
+mark { color: inherit; padding: .1em .15em; border-radius: .2em; }
+mark, .rewriting { background: hsl(var(--hue) 85% 88%); }
+.number { font: 700 .72rem system-ui, sans-serif; color: hsl(var(--hue) 70% 28%); padding-right: .35em; }
+.rewriting { padding: .5rem .8rem; margin: .6rem 0; border-left: .3rem solid hsl(var(--hue) 60% 45%); }
+.made { text-decoration: underline; text-decoration-color: #b00; text-decoration-thickness: .13em; }
+.replaced { border-bottom: .13em dotted #06c; }
+.scores { display: block; font: .75rem system-ui, sans-serif; color: #555; }
+.none { color: #666; font-style: italic; }
+"""
+_KEY = (
+    'Numbers give the order of extraction. In a rewriting, <span class="made">underlined</span> words were '
+    'generated, <span class="replaced">dotted</span> ones stand for an unknown word and were taken from where the '
+    "model looked; all others were copied. Point at a word to see how sure that is."
+)
+
+
+class Shown(NamedTuple):
+    """An article with its summary."""
+
+    name: str
+    article: list[str]  # sentences as written
+    summary: list[SummarySentence]
+    written: list[list[Written]]  # the summary's sentences
+
+
+def page(articles: Sequence[Shown]) -> str:
+    body = "\n".join(map(_pair, articles))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Summaries</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
+        f'<p class="key">{_KEY}</p>\n{body}\n</body>\n</html>\n'
+    )
+
+
+def _pair(shown: Shown) -> str:
+    number = {sentence.source: place + 1 for place, sentence in enumerate(shown.summary)}
+    article = " ".join(_source(text, number.get(i)) for i, text in enumerate(shown.article))
+    rewritings = "\n".join(map(_rewriting, range(1, 1 + len(shown.summary)), shown.summary, shown.written))
+    return (
+        f'<section><h2>{escape(shown.name)}</h2>\n<div class="pair">\n'
+        f'<div><h3>Article</h3><p>{article or _nothing("no text")}</p></div>\n'
+        f'<div><h3>Summary</h3>\n{rewritings or _nothing("nothing to summarise")}\n</div>\n</div></section>'
+    )
+
+
+def _nothing(text: str) -> str:
+    return f'<span class="none">{text}</span>'
+
+
+def _source(text: str, number: int | None) -> str:
+    if number is None:
+        return escape(text)
+    return f'<mark style="--hue:{_hue(number)}"><span class="number">{number}</span>{escape(text)}</mark>'
+
+
+def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -> str:
+    words = "".join(_word(sentence, place, word) for place, word in enumerate(written))
+    scores = [("extraction", sentence.extraction_score), ("rewriting", sentence.rewriting_score)]
+    told = ", ".join(f"{name} {value:.2f}" for name, value in scores if value is not None)
+    return (
+        f'<div class="rewriting" style="--hue:{_hue(number)}"><span class="number">{number}</span>{words}'
+        + (f'<span class="scores">log probability: {told}</span>' if told else "")
+        + "</div>"
+    )
+
+
+def _word(sentence: SummarySentence, place: int, word: Written) -> str:
+    text = escape(word.text)
+    if sentence.copied is not None and sentence.replaced is not None:
+        probability = float(sentence.copied[place])
+        kind = "replaced" if sentence.replaced[place] else "copied" if probability >= 0.5 else "made"
+        text = f'<span class="{kind}" title="copied with probability {probability:.2f}">{text}</span>'
+    return " " * word.space + text
+
+
+def _hue(number: int) -> int:
+    """Neighbours differ: steps of the golden angle."""
+    return round(number * 137.508) % 360
