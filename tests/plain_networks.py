@@ -65,15 +65,14 @@ def ff_logits(network, words):
 
 
 def abstractor_losses(network, batch: RewritingBatch):
-    """Builds the whole distribution over the extended vocabulary at every step."""
-    log_probs = dense_log_distributions(network, batch.source, batch.inputs)  # (B, T, X)
-    losses = [
-        -log_probs[row, t, batch.targets[row, t]]
-        for t in range(batch.inputs.size(1))
-        for row in range(len(batch.inputs))
-        if t < batch.lengths[row]
-    ]
-    return torch.stack(losses)
+    """Builds the whole distribution over the extended vocabulary at every step; losses step by step."""
+    state = initial_state(network, batch.source)
+    losses = []
+    for t in range(batch.inputs.size(1)):
+        log_p, _, state = dense_step(network, batch.source, batch.inputs[:, t], state)
+        loss = -log_p.gather(1, batch.targets[:, t, None]).squeeze(1)
+        losses.append(loss[batch.lengths > t])
+    return torch.cat(losses)
 
 
 def dense_log_distributions(network, source: SourceBatch, inputs):

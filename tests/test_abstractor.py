@@ -141,9 +141,10 @@ def test_words_outside_the_vocabulary_are_learned_to_be_copied():
     )
     found = greedy_search(net.eval(), batch.source, 10)
     kept = batch.source.extended != vocabulary.word_to_id["and"]
+    words, lengths = found.words[:, 0], found.lengths[:, 0]
     right = [
         ids[:n].tolist() == source[keep].tolist()
-        for ids, n, source, keep in zip(found.words[:, 0], found.lengths[:, 0], batch.source.extended, kept, strict=True)
+        for ids, n, source, keep in zip(words, lengths, batch.source.extended, kept, strict=True)
     ]
     assert sum(right) == 50
 

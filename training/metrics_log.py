@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tensorboardX import SummaryWriter
-
 from support.files import atomic_file
 
 
@@ -15,6 +13,8 @@ class MetricsLog:
     """Lines {"step": n, "loss": ...} for updates and {"step": n, "val_metric": ...} for validations."""
 
     def __init__(self, directory: Path, net: str) -> None:
+        from tensorboardX import SummaryWriter  # slow to import, and readers of a log do not need it
+
         self.net = net
         self.path = directory / "metrics.jsonl"
         self.file = open(self.path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115

@@ -1,0 +1,110 @@
+"""Seconds per training step at paper sizes, on one core, and how they compare.
+
+    python -m scripts.bench_train [--data_dir D] [--steps 5]
+
+Each stage is timed in turns with a plain loop over articles and time steps (tests/plain_networks.py) on the same
+batches, in CPU seconds, so that ratios hold on a busy machine too. Batches come from a data set, or are random with
+the lengths of news articles.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from data.batching import ExtractionData, RewritingData, training_batches
+from data.store import open_store
+from data.vocabulary import Vocabulary, load_word_counts
+from model.abstractor import Abstractor
+from model.extractor import RnnExtractor
+from support.errors import run
+from support.flags import flag, parse
+from support.memory import keep_freed_memory
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+import plain_networks  # noqa: E402
+import random_batches  # noqa: E402
+
+VOCABULARY = 30000
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchFlags:
+    data_dir: str | None = flag(None, "data set to take batches from; without it they are random", env="DATA")
+    batch: int = flag(32, "articles, or sentence pairs, in a batch", at_least=1)
+    steps: int = flag(5, "batches to time", at_least=1)
+
+
+def main() -> None:
+    flags = parse(BenchFlags, __doc__ or "")
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    peak = matrix_peak()
+    print(f"one core, batch {flags.batch}, best matrix product {peak:.0f} GFLOP/s")
+    print(f"{'stage':12}{'ours':>10}{'plain':>10}{'ratio':>8}{'GFLOP':>8}{'of peak':>9}")
+    extraction, rewriting = batches(flags)
+    for name, network, plain, items in [
+        ("extractor", RnnExtractor(vocab_size=VOCABULARY + 4), plain_networks.rnn_extractor_losses, extraction),
+        ("abstractor", Abstractor(vocab_size=VOCABULARY + 4), plain_networks.abstractor_losses, rewriting),
+    ]:
+        optimizer = torch.optim.Adam(network.parameters(), 1e-3, fused=True)
+        ours_seconds, plain_seconds = 0.0, 0.0
+        step(network, network, optimizer, items[0])
+        for item in items[1:]:
+            ours_seconds += cpu_seconds(lambda b=item: step(network, network, optimizer, b))  # type: ignore[misc]
+            plain_loss = lambda b: plain(network, b)  # noqa: B023, E731
+            plain_seconds += cpu_seconds(lambda b=item: step(network, plain_loss, optimizer, b))  # type: ignore[misc]
+        with FlopCounterMode(display=False) as counter:
+            step(network, network, optimizer, items[-1])
+        gflop = counter.get_total_flops() / 1e9
+        ours, theirs = ours_seconds / flags.steps, plain_seconds / flags.steps
+        print(f"{name:12}{ours:9.3f}s{theirs:9.3f}s{theirs / ours:7.1f}x{gflop:8.1f}{gflop / ours / peak:9.0%}")
+
+
+def step(network: nn.Module, losses: Callable, optimizer: torch.optim.Optimizer, batch: tuple) -> None:
+    optimizer.zero_grad()
+    losses(batch).mean().backward()
+    nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+    optimizer.step()
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def matrix_peak(size: int = 1024, repeats: int = 10) -> float:
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    best = min(cpu_seconds(lambda: a.mm(b)) for _ in range(repeats))
+    return 2 * size**3 / best / 1e9
+
+
+def batches(flags: BenchFlags) -> tuple[list, list]:
+    n = flags.steps + 1
+    if flags.data_dir is None:
+        size = VOCABULARY + 4
+        return (
+            [random_batches.random_extraction(i, flags.batch, size) for i in range(n)],
+            [random_batches.random_pairs(i, flags.batch, size) for i in range(n)],
+        )
+    vocabulary = Vocabulary.from_counter(load_word_counts(flags.data_dir), VOCABULARY)
+    assert len(vocabulary) == VOCABULARY + 4
+    store = open_store(flags.data_dir, "train")
+    streams = [
+        training_batches(data, flags.batch, seed=0)
+        for data in (ExtractionData(store, vocabulary), RewritingData(store, vocabulary))
+    ]
+    extraction, rewriting = ([next(stream) for _ in range(n)] for stream in streams)
+    return extraction, rewriting
+
+
+if __name__ == "__main__":
+    run(main)
