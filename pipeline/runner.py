@@ -1,0 +1,140 @@
+"""Runs stages as processes, as many at a time as there are jobs; what is done stays, what was killed goes on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from data.parallel import available_cores
+from pipeline.display import Display, clock
+from pipeline.experiment import ROOT
+from pipeline.stage import Stage, needs
+from pipeline.stamps import Stamps, State
+
+_TAIL = 12  # lines of a failed stage's log that are shown
+_SET_PARENT_DEATH_SIGNAL = 1  # of Linux's prctl
+
+
+class Job(NamedTuple):
+    stage: Stage
+    process: subprocess.Popen[bytes]
+    started: float
+    log: Path
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+class Runner:
+    def __init__(self, runs: Path, jobs: int, lock: IO[str], display: Display) -> None:
+        """Processes inherit the lock: the folder is in use as long as one of them lives."""
+        self.runs, self.jobs, self.lock, self.display = runs, jobs, lock, display
+        self.stamps = Stamps(runs)
+        self.running: list[Job] = []
+
+    def run(self, stages: Sequence[Stage], forced: Sequence[Stage]) -> list[Stage]:
+        """Returns the stages that failed; those that need them are not begun."""
+        waiting, failed = list(stages), []
+        while waiting or self.running:
+            for job in [job for job in self.running if job.process.poll() is not None]:
+                self.running.remove(job)
+                if not self._end(job):
+                    failed.append(job.stage)
+            for stage in list(waiting):
+                unfinished = [*waiting, *(job.stage for job in self.running), *failed]
+                if not needs(stage, unfinished) and self._done_or_begun(stage, stage in forced):
+                    waiting.remove(stage)
+            if not self.running and failed:
+                break
+            self.display.running((job.stage.name, job.seconds) for job in self.running)
+            time.sleep(0.1)
+        return failed
+
+    def _done_or_begun(self, stage: Stage, forced: bool) -> bool:
+        state = State.OLD if forced else self.stamps.state(stage)
+        if state == State.DONE:
+            return True
+        alone = stage.alone or any(job.stage.alone for job in self.running)
+        if len(self.running) >= (1 if alone else self.jobs):
+            return False
+        self.running.append(self._begin(stage, state))
+        return True
+
+    def _begin(self, stage: Stage, state: State) -> Job:
+        more = self.stamps.begin(stage, state)
+        arguments = [*stage.arguments(), *more]
+        log = self.runs / "logs" / f"{stage.name}.log"
+        printed = _unfinished(Path(stage.prints)) if stage.prints else log
+        for path in (log, printed):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "ab") as errors, open(printed, "wb" if stage.prints else "ab") as output:
+            errors.write(f"$ python {' '.join(arguments)}\n".encode())
+            errors.flush()
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                pass_fds=[self.lock.fileno()],
+                preexec_fn=_die_with_parent,
+            )
+        return Job(stage, process, time.monotonic(), log)
+
+    def _environment(self) -> dict[str, str]:
+        """Each stage has its share of the cores."""
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        threads = str(max(1, available_cores() // self.jobs))
+        return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": threads}
+
+    def _end(self, job: Job) -> bool:
+        stage, code = job.stage, job.process.returncode
+        if code == 0 and stage.prints:
+            os.replace(_unfinished(Path(stage.prints)), stage.prints)
+        missing = self.stamps.missing(stage) if code == 0 else []
+        if code == 0 and not missing:
+            self.stamps.end(stage, job.seconds)
+            self._tell(job, _last_line(Path(stage.prints) if stage.prints else job.log))
+            return True
+        reason = f"FAILED, {missing[0]} was not written" if missing else f"FAILED, {_describe(code)}"
+        self._tell(job, reason)
+        for line in _lines(job.log)[-_TAIL:]:
+            self.display.line(f"    {line}")
+        self.display.line(f"    whole log: {job.log}")
+        return False
+
+    def _tell(self, job: Job, result: str) -> None:
+        started = time.strftime("%H:%M:%S", time.localtime(time.time() - job.seconds))
+        self.display.line(f"{started}  {job.stage.name:<34} {clock(job.seconds):>7}  {result}")
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}")
+
+
+def _describe(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _lines(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n")
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _last_line(path: Path) -> str:
+    return (_lines(path) or [""])[-1].strip()[:100]
+
+
+def _die_with_parent() -> None:
+    """Where the system can: a process whose parent was killed would go on beside the next run."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
