@@ -17,6 +17,7 @@ def log_partition_and_logit(outputs: Tensor, embedding: Tensor, targets: Tensor)
 
 class _LogPartitionAndLogit(torch.autograd.Function):
     @staticmethod
+    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
     def forward(ctx, outputs, embedding, targets):  # type: ignore[no-untyped-def]
         weights = outputs @ embedding.T  # (R, V), logits first and exp(logit - max) afterwards
         logit = weights.gather(1, targets[:, None]).squeeze(1)
@@ -26,6 +27,7 @@ class _LogPartitionAndLogit(torch.autograd.Function):
         return top.squeeze(1) + total.log(), logit
 
     @staticmethod
+    @torch.amp.custom_bwd(device_type="cuda")
     def backward(ctx, grad_partition, grad_logit):  # type: ignore[no-untyped-def]
         outputs, embedding, targets, weights, total = ctx.saved_tensors
         scale = (grad_partition / total)[:, None]
