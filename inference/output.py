@@ -11,7 +11,8 @@ A line of alignment.jsonl is
 with, for each summary sentence in order, the number of the article sentence it comes from, the log probability of
 choosing it (ff-ext: its logit; null for the lead and for the fallback of an agent that chose nothing) and of
 rewriting it (with the beam's penalties; null if it was not rewritten), the probability of each word to be copied
-rather than generated, and the places of the words that stand for an UNK.
+rather than generated, and the places of the words that stand for an UNK. Sentences of the flat baseline come from no
+single sentence: their number and log probabilities are null.
 """
 
 from __future__ import annotations
