@@ -20,7 +20,7 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory) -> Path:
-    """Numbers, texts and tiny models that the released code produced; tests/golden.tar.xz, unpacked."""
+    """Numbers, texts and tiny models that the released code produced (optimizer state is left in one of them)."""
     folder = tmp_path_factory.mktemp("golden")
     with tarfile.open(TESTS / "golden.tar.xz") as archive:
         archive.extractall(folder, filter="data")
