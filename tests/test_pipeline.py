@@ -1,0 +1,449 @@
+"""The stages of the reproduction and their runner."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny_data import random_pairs, run_python, write_split
+
+from metrics.rouge import score_document
+from pipeline.__main__ import choose, duration, in_use
+from pipeline.display import Display
+from pipeline.plan import ROWS_OF_TABLE, Sources, make_plan
+from pipeline.presets import PRESETS, SAMPLE
+from pipeline.runner import Runner
+from pipeline.stage import Chosen, Found, Stage, needs, signature, with_needs
+from pipeline.stamps import Stamps, State
+from pipeline.tuning import mean_rouge
+from report import paper_numbers
+from report.rows import ROWS
+from support.errors import UserError
+from support.files import read_json, write_json
+from support.flags import parse
+
+ROOT = Path(__file__).parents[1]
+
+
+class Kitchen:
+    """Stages that write their inputs' texts and their own name, and a count of how often each was run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.runs = folder, folder / "runs"
+        folder.mkdir(exist_ok=True)
+
+    def stage(self, name: str, *inputs: str, code: str = "", **options) -> Stage:
+        program = (
+            f"import sys, time, pathlib; f = pathlib.Path({str(self.folder)!r})\n"
+            f"open(f / '{name}.calls', 'a').write(' '.join(['call', *sys.argv[1:]]) + '\\n')\n"
+            f"{code}\n"
+            f"(f / '{name}').write_text('{name}' + ''.join((f / i).read_text() for i in {inputs!r}))\n"
+            f"print('made {name}')"
+        )
+        paths = tuple(str(self.folder / i) for i in inputs)
+        options = {"outputs": (str(self.folder / name),), **options}
+        return Stage(name=name, command=("-c", program), inputs=paths, **options)
+
+    def run(self, *stages: Stage, force: tuple[Stage, ...] = (), jobs: int = 2) -> tuple[list[str], str]:
+        """Names of failed stages, and what was shown."""
+        shown = io.StringIO()
+        with in_use(self.runs) as lock, redirect_stdout(shown):
+            failed = Runner(self.runs, jobs, lock, Display()).run(stages, force)
+        return [stage.name for stage in failed], shown.getvalue()
+
+    def calls(self, name: str) -> list[str]:
+        path = self.folder / f"{name}.calls"
+        return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def kitchen(tmp_path) -> Kitchen:
+    return Kitchen(tmp_path / "kitchen")
+
+
+def test_a_stage_runs_after_what_it_needs_and_once(kitchen):
+    stages = [kitchen.stage("soup", "onion", "leek"), kitchen.stage("onion"), kitchen.stage("leek", "onion")]
+    failed, shown = kitchen.run(*stages)
+    assert not failed
+    assert (kitchen.folder / "soup").read_text() == "souponionleekonion"
+    assert [line.split()[1] for line in shown.splitlines()] == ["onion", "leek", "soup"]
+    assert "made soup" in shown
+    assert kitchen.run(*stages) == ([], "")
+    assert {name: len(kitchen.calls(name)) for name in ("onion", "leek", "soup")} == {"onion": 1, "leek": 1, "soup": 1}
+
+
+def test_what_changed_is_repeated_and_all_that_needs_it(kitchen):
+    onion, leek, soup = kitchen.stage("onion"), kitchen.stage("leek"), kitchen.stage("soup", "onion", "leek")
+    kitchen.run(onion, leek, soup)
+    counts = lambda: [len(kitchen.calls(name)) for name in ("onion", "leek", "soup")]  # noqa: E731
+    changed = replace(leek, command=(*leek.command, "--more"))
+    kitchen.run(onion, changed, soup)
+    assert counts() == [1, 2, 2]
+    (kitchen.folder / "soup").write_text("spilled")
+    kitchen.run(onion, changed, soup)
+    assert counts() == [1, 2, 3] and (kitchen.folder / "soup").read_text() == "souponionleek"
+    (kitchen.folder / "onion").unlink()
+    kitchen.run(onion, changed, soup)
+    assert counts() == [2, 2, 4]
+    kitchen.run(onion, changed, soup, force=(changed,))
+    assert counts() == [2, 3, 5]
+
+
+def test_a_signature_sees_files_that_come_change_and_go_but_no_hidden_ones(tmp_path):
+    pattern = str(tmp_path / "data" / "*")
+    assert signature(pattern) == ""
+    (tmp_path / "data" / "train").mkdir(parents=True)
+    seen = [signature(pattern)]
+    for change in (
+        lambda: (tmp_path / "data" / "train" / "0.json").write_text("a"),
+        lambda: (tmp_path / "data" / "train" / "1.json").write_text("b"),
+        lambda: (tmp_path / "data" / "train" / "0.json").write_text("aa"),
+        lambda: (tmp_path / "data" / "train" / "1.json").unlink(),
+        lambda: os.utime(tmp_path / "data" / "train" / "0.json", ns=(1, 1)),
+    ):
+        change()
+        seen.append(signature(pattern))
+    assert len(set(seen)) == len(seen)
+    (tmp_path / "data" / "train" / ".0.json.half").write_text("x")
+    assert signature(pattern) == seen[-1]
+
+
+def test_a_failure_shows_its_log_and_stops_only_what_needs_it(kitchen):
+    bad = kitchen.stage("bad", code="print('where it got to'); sys.exit('no salt in the house')")
+    after, other = kitchen.stage("after", "bad"), kitchen.stage("other", code="time.sleep(0.5)")
+    failed, shown = kitchen.run(bad, after, other)
+    assert failed == ["bad"]
+    assert "exit code 1" in shown and "no salt in the house" in shown and "where it got to" in shown
+    assert kitchen.calls("other") and not kitchen.calls("after")
+    assert "made other" in (kitchen.runs / "logs" / "other.log").read_text()
+
+
+def test_a_stage_that_does_not_write_what_it_should_has_failed(kitchen):
+    forgetful = kitchen.stage("cake", outputs=(str(kitchen.folder / "icing"),))
+    failed, shown = kitchen.run(forgetful)
+    assert failed == ["cake"] and "icing was not written" in shown
+    assert Stamps(kitchen.runs).state(forgetful) != State.DONE
+
+
+def test_a_killed_stage_resumes_if_it_left_something_to_resume(kitchen):
+    kept = kitchen.folder / "kept"
+    code = "import os\nif len(sys.argv) == 1 and not (f / 'twice').exists(): os.kill(os.getpid(), 9)"
+    stage = kitchen.stage("stew", code=code, resumes=str(kept))
+    failed, shown = kitchen.run(stage)
+    assert failed == ["stew"] and "killed by SIGKILL" in shown
+    kitchen.run(stage)
+    assert kitchen.calls("stew") == ["call", "call"]
+    kept.touch()
+    assert kitchen.run(stage)[0] == []
+    assert kitchen.calls("stew")[-1] == "call --resume"
+    (kitchen.folder / "twice").touch()
+    kitchen.run(replace(stage, command=(*stage.command, "--hot")))
+    assert kitchen.calls("stew")[-1] == "call --hot"
+
+
+def test_what_is_replaced_is_set_aside_and_flags_for_that_are_given(kitchen):
+    stage = kitchen.stage("pie", replaces=(str(kitchen.folder / "pie"),), anew=("--force",))
+    kitchen.run(stage)
+    assert kitchen.calls("pie") == ["call"]
+    kitchen.run(replace(stage, command=(*stage.command, "--sweet")))
+    assert kitchen.calls("pie")[-1] == "call --sweet --force"
+    assert (kitchen.runs / "replaced" / "pie" / "pie").read_text() == "pie"
+
+
+def test_two_run_at_a_time(kitchen):
+    meet = "(f / 'on-{0}').touch()\nwhile not (f / 'on-{1}').exists(): time.sleep(0.01)"
+    stages = [kitchen.stage(us, code=meet.format(us, them)) for us, them in ("ab", "ba")]
+    assert kitchen.run(*stages)[0] == []
+
+
+@pytest.mark.parametrize(("jobs", "alone"), [(2, True), (1, False)])
+def test_a_timed_stage_runs_alone_and_no_more_run_than_jobs(kitchen, jobs, alone):
+    code = "(f / 'on-{0}').touch(); time.sleep(0.2)\nprint(len(list(f.glob('on-*'))))\n(f / 'on-{0}').unlink()"
+    stages = [kitchen.stage(name, code=code.format(name), alone=alone and name == "timed") for name in ("a", "timed")]
+    kitchen.run(*stages, jobs=jobs)
+    logs = [(kitchen.runs / "logs" / f"{stage.name}.log").read_text().splitlines() for stage in stages]
+    assert [lines[-2] for lines in logs] == ["1", "1"]
+
+
+def test_arguments_of_earlier_stages_are_read_when_a_stage_begins(kitchen, tmp_path):
+    chosen, found = tmp_path / "n.json", tmp_path / "vectors.7k.bin"
+    late = (Chosen(str(chosen), "n_ext"), Found(str(tmp_path / "vectors.*.bin")))
+    stage = kitchen.stage("dish")
+    stage = replace(stage, command=(*stage.command, *late), inputs=(str(chosen),))
+    with pytest.raises(UserError):
+        stage.arguments()
+    write_json(chosen, {"n_ext": 4})
+    found.touch()
+    kitchen.run(stage)
+    assert kitchen.calls("dish") == [f"call 4 {found}"]
+
+
+def test_printed_text_is_a_file_without_the_messages(kitchen):
+    printed = kitchen.folder / "out" / "menu.txt"
+    code = "print('warning', file=sys.stderr)"
+    _, shown = kitchen.run(kitchen.stage("menu", code=code, prints=str(printed)))
+    assert printed.read_text() == "made menu\n" and "made menu" in shown
+    assert "warning" in (kitchen.runs / "logs" / "menu.log").read_text()
+
+
+RUN_A_LONG_STAGE = """
+import sys, pathlib
+from pipeline.__main__ import reproduce
+from pipeline.stage import Stage
+folder = pathlib.Path(sys.argv[1])
+code = "import os, pathlib, time; pathlib.Path('%s').write_text(str(os.getpid())); time.sleep(60)" % (folder / "pid")
+reproduce([Stage(name="long", command=("-c", code), outputs=(str(folder / "never"),))], [], folder / "runs", 1)
+"""
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-c", RUN_A_LONG_STAGE, tmp_path], env=environment)
+    pid = tmp_path / "pid"
+    wait_until(lambda: pid.exists() and pid.read_text())
+    yield process, int(pid.read_text()), tmp_path / "runs"
+    process.kill()
+    process.wait()
+
+
+def wait_until(condition, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no death signal")
+def test_processes_of_a_killed_run_die_with_it(long_run):
+    process, pid, runs = long_run
+    assert is_alive(pid)
+    process.send_signal(signal.SIGKILL)
+    wait_until(lambda: not is_alive(pid))
+    with in_use(runs):
+        pass
+
+
+def test_a_folder_has_one_run_at_a_time(long_run, monkeypatch):
+    monkeypatch.setattr("pipeline.__main__._WAIT", 0.3)
+    with pytest.raises(UserError, match="another run is at work"), in_use(long_run[2]):
+        pass
+
+
+# The plan
+
+
+@pytest.fixture
+def prepared(tmp_path) -> Path:
+    """A data set with all splits and without counted words."""
+    return write_splits(tmp_path / "mine")
+
+
+def write_splits(folder: Path) -> Path:
+    for split in ("train", "val", "test"):
+        write_split(folder, split, random_pairs(3))
+    return folder
+
+
+def plan_of(data: Path, runs: Path, preset: str = "sample", **more: Path):
+    return make_plan(Sources(data=data, **more), runs, PRESETS[preset])
+
+
+@pytest.mark.parametrize(
+    ("table", "paper"),
+    [
+        ("1", paper_numbers.TABLE_1),
+        ("2", paper_numbers.TABLE_2),
+        ("3", paper_numbers.TABLE_3),
+        ("5", paper_numbers.TABLE_5),
+    ],
+)
+def test_the_plan_has_the_rows_of_the_papers_tables(table, paper):
+    assert set(ROWS_OF_TABLE[table]) == {row for row in paper if not ROWS[row].quoted}
+
+
+def test_every_need_is_written_by_an_earlier_stage_or_given(tmp_path, prepared):
+    more = {name: write_splits(tmp_path / "given" / name) for name in ("anonymized", "duc")}
+    plan = plan_of(prepared, tmp_path / "runs", "paper", **more)
+    assert len({stage.name for stage in plan.stages}) == len(plan.stages)
+    for place, stage in enumerate(plan.stages):
+        assert all(other in plan.stages[:place] for other in needs(stage, plan.stages)), stage.name
+        earlier = {name for other in plan.stages[:place] for name in other.outputs}
+        given = {name for name in stage.inputs if Path(name).exists()}
+        assert set(stage.inputs) <= earlier | given, stage.name
+
+
+def test_all_is_reported_and_a_table_needs_less(tmp_path):
+    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs")
+    names = lambda **how: [s.name for s in choose(plan, how.get("tables"), how.get("until"), how.get("only"))]  # noqa: E731
+    assert names() == [stage.name for stage in plan.stages]
+    assert "ext_ff" not in names(tables=["6"]) and {"rl", "pointer_generator_coverage", "corpus"} <= set(
+        names(tables=["6"])
+    )
+    assert names(until="labels") == ["corpus", "labels"]
+    assert names(only="page,claims") == ["page", "claims"]
+    for table, flag in (("2", "--anonymized_dir"), ("3", "--duc_dir")):
+        with pytest.raises(UserError, match=flag):
+            names(tables=[table])
+    with pytest.raises(UserError, match="no stage dessert"):
+        names(until="dessert")
+
+
+def test_another_data_set_adds_its_table_and_shares_no_folder(tmp_path, prepared):
+    duc = write_splits(tmp_path / "duc")
+    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs", anonymized=prepared, duc=duc)
+    outputs = [name for stage in plan.stages for name in stage.outputs if name.startswith(str(tmp_path / "runs"))]
+    assert len(set(outputs)) == len(outputs)
+    wanted = {stage.name for stage in choose(plan, ["3"], None, None)}
+    assert {"rl", "duc-decode-rnn_ext_abs_rl", "duc-references-test"} <= wanted
+    assert not any(name.startswith("anonymized") for name in wanted)
+    wanted = {stage.name for stage in choose(plan, ["2"], None, None)}
+    assert "anonymized-ext_ff" in wanted and "anonymized-pointer_generator" not in wanted and "rl" not in wanted
+
+
+def test_counted_words_of_the_data_set_are_kept(tmp_path, prepared):
+    runs = tmp_path / "runs"
+    has_words = lambda: "words" in [stage.name for stage in plan_of(prepared, runs).stages]  # noqa: E731
+    assert has_words()
+    (prepared / "vocab_cnt.pkl").touch()
+    assert not has_words()
+    Stamps(runs).begin(Stage(name="words", command=(), outputs=()), State.NEW)
+    assert has_words()
+
+
+def test_without_a_test_split_the_validation_split_is_summarised(tmp_path, prepared):
+    (prepared / "test").rename(tmp_path / "elsewhere")
+    stages = {stage.name: stage for stage in plan_of(prepared, tmp_path / "runs").stages}
+    assert "references-test" not in stages
+    assert stages["decode-rnn_ext_abs_rl"].command[-2:] == ("--split", "val")
+
+
+class Parsed(Exception):
+    pass
+
+
+def script_flags(command: list[str], monkeypatch):
+    """The configuration that a command line gives a script."""
+    script, *arguments = command[1:] if command[0] == "-m" else command
+    module = importlib.import_module(script.removesuffix(".py"))
+    if not hasattr(module, "parse"):
+        return None
+
+    def stop(config, description):
+        raise Parsed(parse(config, description, arguments))
+
+    monkeypatch.setattr(module, "parse", stop)
+    with pytest.raises(Parsed) as parsed:
+        module.main()
+    return parsed.value.args[0]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_scripts_accept_every_command_line(tmp_path, monkeypatch, preset):
+    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs", preset)
+    late = {Found: "vectors.bin", Chosen: "3"}
+    n_checked = 0
+    for stage in plan.stages:
+        for more in ([], ["--resume"] if stage.resumes else [], list(stage.anew)):
+            command = [part if isinstance(part, str) else late[type(part)] for part in stage.command]
+            n_checked += script_flags([*command, *more], monkeypatch) is not None
+    assert n_checked > 100
+
+
+def test_every_preset_flag_is_used(tmp_path):
+    for preset in PRESETS.values():
+        plan = make_plan(Sources(data=tmp_path / "runs" / "data"), tmp_path / "runs", preset)
+        lines = [shlex.join(map(str, stage.command)) for stage in plan.stages]
+        for values in preset.flags.values():
+            for name, value in values.items():
+                assert any(f"--{name} {value}" in line for line in lines), name
+
+
+def test_the_duration_is_the_longest_chain_or_the_shared_work(kitchen):
+    stamps = Stamps(kitchen.runs)
+    a, b, c = (kitchen.stage(name, *needed, minutes=10) for name, needed in (("a", ()), ("b", ("a",)), ("c", ())))
+    assert duration([a, b, c], stamps, jobs=2) == 20
+    assert duration([a, b, c], stamps, jobs=1) == 30
+    assert duration([a, c, replace(b, alone=True, inputs=())], stamps, jobs=2) == 20
+    kitchen.run(a)
+    assert stamps.minutes(a) < 1
+
+
+def test_the_sample_preset_names_stages_that_exist(tmp_path):
+    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs")
+    kinds = {stage.name for stage in plan.stages} | {
+        "decode_baselines",
+        "decode_full_model",
+        "decode_pointer_generator",
+    }
+    assert set(SAMPLE.flags) <= kinds
+    assert set(SAMPLE.minutes) <= kinds | {"evaluate"}
+
+
+# Tuning
+
+
+def test_tuning_scores_the_first_sentences_and_takes_the_best_number(tmp_path):
+    references = {0: ["a b c\nd e f"], 1: ["g h i"]}
+    by_rank = [{0: "a b c", 1: "g h i"}, {0: "d e f", 1: "x y z"}, {0: "u v w"}]
+    expected = []
+    for n in (1, 2, 3):
+        texts = {i: "\n".join(rank[i] for rank in by_rank[:n] if i in rank) for i in references}
+        scores = [score.f for i in references for score in score_document(texts[i], references[i])]
+        expected.append(sum(scores) / len(scores))
+    assert mean_rouge(by_rank, references) == pytest.approx(expected)
+    write_json(tmp_path / "log.json", {"split": "val"})
+    for k, sentences in enumerate(by_rank):
+        (tmp_path / f"output_{k}").mkdir()
+        for i, text in sentences.items():
+            (tmp_path / f"output_{k}" / f"{i}.dec").write_text(text)
+    (tmp_path / "refs" / "val").mkdir(parents=True)
+    for i, texts in references.items():
+        (tmp_path / "refs" / "val" / f"{i}.ref").write_text(texts[0])
+    arguments = ["--decode_dir", tmp_path, "--data_dir", tmp_path, "--path", tmp_path / "made" / "n.json"]
+    done = run_python("-m", "pipeline.tuning", *map(str, arguments))
+    best = max((1, 2, 3), key=lambda n: expected[n - 1])
+    assert done.returncode == 0 and done.stdout.startswith(f"{best} sentences")
+    assert read_json(tmp_path / "made" / "n.json")["n_ext"] == best
+
+
+def test_mistakes_get_one_line(tmp_path):
+    for arguments, message in (
+        (["--data_dir", tmp_path / "nowhere"], "has no folder train and val"),
+        (["--duc_dir", tmp_path], "has no folder test"),
+        (["--table", "3"], "give --duc_dir"),
+        (["--until", "dessert"], "no stage dessert"),
+    ):
+        done = run_python("-m", "pipeline", "--runs", str(tmp_path / "runs"), *map(str, arguments))
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_shows_the_plan_and_touches_nothing(tmp_path):
+    done = run_python("-m", "pipeline", "--dry-run", "--table", "6", "--runs", str(tmp_path / "runs"))
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[0].split()[:3] == ["corpus", "to", "do"]
+    assert "measured on 2 CPU cores" in lines[-1]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_with_needs_keeps_the_order(kitchen):
+    a, b, c, d = kitchen.stage("a"), kitchen.stage("b", "a"), kitchen.stage("c"), kitchen.stage("d", "b")
+    assert with_needs([d], [a, b, c, d]) == [a, b, d]

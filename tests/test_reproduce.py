@@ -1,0 +1,105 @@
+"""The whole reproduction in toy size: every stage runs, nothing is learned."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.plan import ROWS_OF_TABLE
+from support.files import read_json
+
+ROOT = Path(__file__).parents[1]
+WITHOUT_JAVA = {"METEOR": "/nowhere/meteor.jar"}  # its eleven starts would take longer than all else
+
+
+def reproduce(runs: Path, *arguments: str) -> subprocess.Popen:
+    environment = {name: value for name, value in os.environ.items() if name != "DATA"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "--preset", "tiny", "--runs", str(runs), *arguments],
+        cwd=runs.parent,
+        env={**environment, "PYTHONPATH": str(ROOT), **WITHOUT_JAVA},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> tuple[Path, str]:
+    runs = tmp_path_factory.mktemp("reproduction") / "runs"
+    process = reproduce(runs)
+    shown, _ = process.communicate()
+    assert process.returncode == 0, shown
+    return runs, shown
+
+
+@pytest.mark.slow
+def test_it_ends_with_tables_claims_and_the_page(whole):
+    runs, shown = whole
+    for row in ROWS_OF_TABLE["1"]:
+        assert list((runs / "decode" / row).glob("*scores.json")), row
+    end = shown[shown.index("Table 1") :]
+    assert end.index("Table 1") < end.index("Table 5") < end.index("Table 6") < end.index("RL above ML, abstractive")
+    assert "not measured" not in end.lower()
+    assert end.splitlines()[-1] == f"report: {runs / 'report.html'}"
+    assert "<html" in (runs / "report.html").read_text()
+    assert len(read_json(runs / "claims.json")) == 9
+    assert (runs / "judging.key.json").exists() and (runs / "models" / "rl" / "learning_curve.png").exists()
+
+
+@pytest.mark.slow
+def test_run_again_it_repeats_nothing_and_shows_the_same(whole):
+    runs, shown = whole
+    process = reproduce(runs)
+    again, _ = process.communicate()
+    assert process.returncode == 0
+    start, end = "Table 1", "stages are done"
+    assert again[again.index(start) : again.index(end)] == shown[shown.index(start) : shown.index(end)]
+    assert again.strip().startswith("Table 1"), "a stage was repeated"
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_goes_on_to_the_same_table(whole, tmp_path):
+    runs, _ = whole
+    kills, seconds = 0, random.uniform(3, 9)
+    print(f"kills after {seconds:.2f} s")
+    while True:
+        process = reproduce(tmp_path / "runs", "--table", "6")
+        try:
+            shown, _ = process.communicate(timeout=seconds if kills < 3 else None)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills, seconds = kills + 1, seconds + random.uniform(1, 5)
+    assert process.returncode == 0, shown
+    assert kills > 0
+    names = [path.relative_to(runs) for path in sorted((runs / "models").glob("*/ckpt/*"))]
+    trained = [path.relative_to(tmp_path / "runs") for path in sorted((tmp_path / "runs" / "models").glob("*/ckpt/*"))]
+    assert set(trained) <= set(names) and len(trained) >= 10
+    assert (tmp_path / "runs" / "tables" / "table_6.txt").read_text() == (runs / "tables" / "table_6.txt").read_text()
+
+
+def test_the_shell_scripts_call_the_pipeline_from_where_the_user_is(tmp_path):
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    (project / "scripts").mkdir(parents=True)
+    elsewhere.mkdir()
+    shutil.copy(ROOT / "reproduce.sh", project)
+    for table in "12346":
+        shutil.copy(ROOT / "scripts" / f"table{table}.sh", project / "scripts")
+    (project / "scripts" / "environment.sh").write_text(
+        'make_environment() { echo "made $1 in $PWD"; }\n'
+        "perl_for_official_rouge() { :; }\n"
+        'python() { echo "python $* in $PWD"; }\nexec() { "$@"; }\n'
+    )
+    for script, more in (("reproduce.sh", ""), *((f"scripts/table{t}.sh", f"--table {t} ") for t in "12346")):
+        command = [project / script, "--data_dir", "mine"]
+        done = subprocess.run(command, cwd=elsewhere, text=True, capture_output=True, check=True)
+        expected = f"made requirements.txt in {project}\npython -m pipeline {more}--data_dir mine in {elsewhere}\n"
+        assert done.stdout == expected
