@@ -247,6 +247,7 @@ class Experiment:
             kind="evaluate",
             inputs=[output, f"{path}/log.json", self._data(f"refs/{self.split}"), *(inputs or [])],
             outputs=[scores],
+            figures=r"ROUGE-\S+ Average_F: \S+",
             replaces=[f"{path}/output_top*", f"{path}/top*", f"{path}/scores.json"],
         )
 
@@ -290,6 +291,7 @@ class Experiment:
         kind: str | None = None,
         alone: bool = False,
         prints: str | None = None,
+        figures: str | None = None,
         resumes: str | None = None,
         replaces: list[str] | None = None,
         anew: list[str] | None = None,
@@ -304,6 +306,7 @@ class Experiment:
             minutes=self.preset.minutes.get(kind, 0.1),
             alone=alone,
             prints=prints,
+            figures=figures,
             resumes=resumes,
             replaces=tuple(replaces or ()),
             anew=tuple(anew or ()),

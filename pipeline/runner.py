@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pipeline.experiment import ROOT
 from pipeline.stage import Stage, needs
 from pipeline.stamps import Stamps, State
 
+_PROMPT = "$ python "  # before the command line in a log
 _TAIL = 12  # lines of a failed stage's log that are shown
 _SET_PARENT_DEATH_SIGNAL = 1  # of Linux's prctl
 
@@ -76,7 +78,7 @@ class Runner:
         for path in (log, printed):
             path.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "ab") as errors, open(printed, "wb" if stage.prints else "ab") as output:
-            errors.write(f"$ python {' '.join(arguments)}\n".encode())
+            errors.write(f"{_PROMPT}{' '.join(arguments)}\n".encode())
             errors.flush()
             process = subprocess.Popen(
                 [sys.executable, *arguments],
@@ -103,7 +105,7 @@ class Runner:
         missing = self.stamps.missing(stage) if code == 0 else []
         if code == 0 and not missing:
             self.stamps.end(stage, job.seconds)
-            self._tell(job, _last_line(Path(stage.prints) if stage.prints else job.log))
+            self._tell(job, _result(stage, _lines(Path(stage.prints) if stage.prints else job.log)))
             return True
         reason = f"FAILED, {missing[0]} was not written" if missing else f"FAILED, {_describe(code)}"
         self._tell(job, reason)
@@ -125,13 +127,16 @@ def _describe(code: int) -> str:
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def _lines(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n")
+def _lines(log: Path) -> list[str]:
+    """Of the last run."""
+    text = log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").rpartition(_PROMPT)[2]
     return [line for line in text.splitlines() if line.strip()]
 
 
-def _last_line(path: Path) -> str:
-    return (_lines(path) or [""])[-1].strip()[:100]
+def _result(stage: Stage, lines: list[str]) -> str:
+    if stage.figures:
+        return "  ".join(re.findall(stage.figures, "\n".join(lines)))
+    return lines[-1].strip()[:100] if lines else ""
 
 
 def _die_with_parent() -> None:

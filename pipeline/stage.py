@@ -49,6 +49,7 @@ class Stage:
     minutes: float = 0.1  # estimate
     alone: bool = False  # nothing runs beside it: its speed is measured, and it uses all cores
     prints: str | None = None  # file that gets what the command prints
+    figures: str | None = None  # pattern of what its log tells of the result; None: the last line
     resumes: str | None = None  # file without which --resume has nothing to go on with
     replaces: tuple[str, ...] = ()  # set aside where the stage starts anew
     anew: tuple[str, ...] = ()  # flags for a start where old results are in the way

@@ -440,7 +440,7 @@ def test_a_dry_run_shows_the_plan_and_touches_nothing(tmp_path):
     done = run_python("-m", "pipeline", "--dry-run", "--table", "6", "--runs", str(tmp_path / "runs"))
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0].split()[:3] == ["corpus", "to", "do"]
-    assert "measured on 2 CPU cores" in lines[-1]
+    assert "CPU time of runs on 2 cores" in lines[-1]
     assert not (tmp_path / "runs").exists()
 
 
