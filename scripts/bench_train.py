@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -29,8 +30,8 @@ from support.flags import flag, parse
 from support.memory import keep_freed_memory
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-import plain_networks  # noqa: E402
-import random_batches  # noqa: E402
+import plain_networks
+import random_batches
 
 VOCABULARY = 30000
 
@@ -50,22 +51,23 @@ def main() -> None:
     print(f"one core, batch {flags.batch}, best matrix product {peak:.0f} GFLOP/s")
     print(f"{'stage':12}{'ours':>10}{'plain':>10}{'ratio':>8}{'GFLOP':>8}{'of peak':>9}")
     extraction, rewriting = batches(flags)
-    for name, network, plain, items in [
-        ("extractor", RnnExtractor(vocab_size=VOCABULARY + 4), plain_networks.rnn_extractor_losses, extraction),
-        ("abstractor", Abstractor(vocab_size=VOCABULARY + 4), plain_networks.abstractor_losses, rewriting),
-    ]:
-        optimizer = torch.optim.Adam(network.parameters(), 1e-3, fused=True)
-        ours_seconds, plain_seconds = 0.0, 0.0
-        step(network, network, optimizer, items[0])
-        for item in items[1:]:
-            ours_seconds += cpu_seconds(lambda b=item: step(network, network, optimizer, b))  # type: ignore[misc]
-            plain_loss = lambda b: plain(network, b)  # noqa: B023, E731
-            plain_seconds += cpu_seconds(lambda b=item: step(network, plain_loss, optimizer, b))  # type: ignore[misc]
-        with FlopCounterMode(display=False) as counter:
-            step(network, network, optimizer, items[-1])
-        gflop = counter.get_total_flops() / 1e9
-        ours, theirs = ours_seconds / flags.steps, plain_seconds / flags.steps
-        print(f"{name:12}{ours:9.3f}s{theirs:9.3f}s{theirs / ours:7.1f}x{gflop:8.1f}{gflop / ours / peak:9.0%}")
+    size = VOCABULARY + 4
+    compare("extractor", RnnExtractor(vocab_size=size), plain_networks.rnn_extractor_losses, extraction, peak)
+    compare("abstractor", Abstractor(vocab_size=size), plain_networks.abstractor_losses, rewriting, peak)
+
+
+def compare(name: str, network: nn.Module, plain: Callable, items: list, peak: float) -> None:
+    optimizer = torch.optim.Adam(network.parameters(), 1e-3, fused=True)
+    step(network, network, optimizer, items[0])  # warms up
+    seconds = [0.0, 0.0]
+    for item in items[1:]:
+        for i, losses in enumerate((network, partial(plain, network))):
+            seconds[i] += cpu_seconds(partial(step, network, losses, optimizer, item))
+    with FlopCounterMode(display=False) as counter:
+        step(network, network, optimizer, items[-1])
+    gflop = counter.get_total_flops() / 1e9
+    ours, theirs = (total / (len(items) - 1) for total in seconds)
+    print(f"{name:12}{ours:9.3f}s{theirs:9.3f}s{theirs / ours:7.1f}x{gflop:8.1f}{gflop / ours / peak:9.0%}")
 
 
 def step(network: nn.Module, losses: Callable, optimizer: torch.optim.Optimizer, batch: tuple) -> None:
