@@ -57,11 +57,12 @@ def main() -> None:
 
 
 def compare(name: str, network: nn.Module, plain: Callable, items: list, peak: float) -> None:
+    methods: tuple[Callable, Callable] = (network, partial(plain, network))
     optimizer = torch.optim.Adam(network.parameters(), 1e-3, fused=True)
     step(network, network, optimizer, items[0])  # warms up
     seconds = [0.0, 0.0]
     for item in items[1:]:
-        for i, losses in enumerate((network, partial(plain, network))):
+        for i, losses in enumerate(methods):
             seconds[i] += cpu_seconds(partial(step, network, losses, optimizer, item))
     with FlopCounterMode(display=False) as counter:
         step(network, network, optimizer, items[-1])
