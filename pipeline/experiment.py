@@ -97,9 +97,9 @@ class Experiment:
     def _learned_rows(self) -> Iterator[Stage]:
         for row, agent in AGENTS.items():
             yield self._decode_agent(row, agent)
-            yield self._evaluate(row)
         for row in FLAT:
             yield self._decode_flat(row)
+        for row in (*AGENTS, *FLAT):
             yield self._evaluate(row)
 
     # Data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -46,10 +47,12 @@ class Runner:
         """Returns the stages that failed; those that need them are not begun."""
         waiting, failed = list(stages), []
         while waiting or self.running:
-            for job in [job for job in self.running if job.process.poll() is not None]:
-                self.running.remove(job)
-                if not self._end(job):
-                    failed.append(job.stage)
+            for job in list(self.running):
+                before = _cpu_seconds_of_ended_processes()
+                if job.process.poll() is not None:
+                    self.running.remove(job)
+                    if not self._end(job, _cpu_seconds_of_ended_processes() - before):
+                        failed.append(job.stage)
             for stage in list(waiting):
                 unfinished = [*waiting, *(job.stage for job in self.running), *failed]
                 if not needs(stage, unfinished) and self._done_or_begun(stage, stage in forced):
@@ -98,13 +101,13 @@ class Runner:
         threads = str(max(1, available_cores() // self.jobs))
         return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": threads}
 
-    def _end(self, job: Job) -> bool:
+    def _end(self, job: Job, cpu_seconds: float) -> bool:
         stage, code = job.stage, job.process.returncode
         if code == 0 and stage.prints:
             os.replace(_unfinished(Path(stage.prints)), stage.prints)
         missing = self.stamps.missing(stage) if code == 0 else []
         if code == 0 and not missing:
-            self.stamps.end(stage, job.seconds)
+            self.stamps.end(stage, job.seconds, cpu_seconds)
             self._tell(job, _result(stage, _lines(Path(stage.prints) if stage.prints else job.log)))
             return True
         reason = f"FAILED, {missing[0]} was not written" if missing else f"FAILED, {_describe(code)}"
@@ -117,6 +120,11 @@ class Runner:
     def _tell(self, job: Job, result: str) -> None:
         started = time.strftime("%H:%M:%S", time.localtime(time.time() - job.seconds))
         self.display.line(f"{started}  {job.stage.name:<34} {clock(job.seconds):>7}  {result}")
+
+
+def _cpu_seconds_of_ended_processes() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _unfinished(path: Path) -> Path:

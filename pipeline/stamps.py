@@ -58,9 +58,10 @@ class Stamps:
             return ["--resume"]
         return list(stage.anew) if in_the_way else []
 
-    def end(self, stage: Stage, seconds: float) -> None:
+    def end(self, stage: Stage, seconds: float, cpu_seconds: float) -> None:
         self._signatures.clear()
-        self._write(stage, {"outputs": self._outputs(stage), "seconds": round(seconds, 1)})
+        times = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1)}
+        self._write(stage, {"outputs": self._outputs(stage), **times})
 
     def missing(self, stage: Stage) -> list[str]:
         """Outputs that are not there."""
