@@ -18,11 +18,12 @@ import torch
 
 from data.documents import Ints
 from data.store import TokenStore
-from inference.extraction import Extraction, Extractor, by_network, lead
+from inference.extraction import Extractor, by_network, lead
 from inference.reranker import Hypothesis, rerank
 from inference.rewriter import Rewriter, Rewriting
 from inference.summary import Summary, SummarySentence
 from model.abstractor import Abstractor
+from model.extractor import Extraction
 from training.model_directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Loaded, load
 
 BASELINE_SENTENCES = 6  # what the released baselines extract

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from data.collate import collate_articles
 from data.documents import Ints
@@ -15,19 +14,11 @@ from data.store import TokenStore
 from data.vocabulary import Vocabulary
 from model.actor_critic import ActorCritic, greedy
 from model.batches import ArticleBatch
-from model.extractor import FfExtractor, RnnExtractor
-from model.pointer import pick
+from model.extractor import Extraction, FfExtractor, RnnExtractor
 
 FALLBACK = 5  # an agent that extracts nothing gets the first sentences, as released
 _MAX_SENTENCES = 4096  # padded sentences of the articles encoded together
 _MAX_WORDS = 1 << 19  # and their padded words
-
-
-class Extraction(NamedTuple):
-    """An article's chosen sentences in the order of the summary."""
-
-    sentences: list[int]
-    scores: list[float | None]  # log probability of the choice (rnn-ext, agent), logit (ff-ext), or nothing
 
 
 Extractor = Callable[[Ints], list[Extraction]]
@@ -65,10 +56,8 @@ def _choice_of(network: nn.Module, k: int | None) -> Callable[[ArticleBatch], li
     if isinstance(network, ActorCritic):
         return lambda batch: _by_agent(network, batch, k)
     assert k is not None, "only an agent knows when to stop"
-    if isinstance(network, RnnExtractor):
-        return lambda batch: _by_pointer(network, batch, k)
-    assert isinstance(network, FfExtractor)
-    return lambda batch: _by_score(network, batch, k)
+    assert isinstance(network, RnnExtractor | FfExtractor)
+    return lambda batch: network.extract(batch, k)
 
 
 def _by_agent(agent: ActorCritic, batch: ArticleBatch, k: int | None) -> list[Extraction]:
@@ -85,36 +74,6 @@ def _by_agent(agent: ActorCritic, batch: ArticleBatch, k: int | None) -> list[Ex
 def _first(n_sentences: int) -> Extraction:
     n = min(FALLBACK, n_sentences)
     return Extraction(list(range(n)), [None] * n)
-
-
-def _by_pointer(extractor: RnnExtractor, batch: ArticleBatch, k: int) -> list[Extraction]:
-    """In the order of choice, none twice."""
-    memory = extractor.pointer.remember(*extractor.encode(batch))
-    free = memory.mask.clone()
-    previous, state = extractor.pointer.start(len(free))
-    chosen, scores = [], []
-    for _ in range(min(k, free.size(1))):
-        logits, state = extractor.pointer.step(memory, previous, state, free)
-        score, best = logits.log_softmax(1).max(1, keepdim=True)
-        free.scatter_(1, best, False)
-        previous = pick(memory.rows, best).squeeze(1)
-        chosen.append(best)
-        scores.append(score)
-    return _rows(torch.cat(chosen, 1), torch.cat(scores, 1), batch.counts)
-
-
-def _by_score(extractor: FfExtractor, batch: ArticleBatch, k: int) -> list[Extraction]:
-    """The k best in document order (A.4)."""
-    logits, mask = extractor.logits(batch)
-    logits = logits.masked_fill(~mask, float("-inf"))
-    best = logits.topk(min(k, logits.size(1))).indices
-    best = best.masked_fill(~mask.gather(1, best), logits.size(1)).sort(1).values  # padding goes last
-    return _rows(best, logits.gather(1, best.clamp(max=logits.size(1) - 1)), batch.counts)
-
-
-def _rows(chosen: Tensor, scores: Tensor, counts: Tensor) -> list[Extraction]:
-    table = zip(chosen.tolist(), scores.tolist(), counts.tolist(), strict=True)
-    return [Extraction(sentences[:n], values[:n]) for sentences, values, n in table]
 
 
 def _batches(store: TokenStore, articles: Ints) -> Iterator[Ints]:

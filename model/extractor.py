@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,13 @@ from model.batches import ArticleBatch, ExtractionBatch, mask_of
 from model.pointer import PointerDecoder, pick
 from model.rnn import BiLSTM
 from model.sentence_encoder import SentenceEncoder
+
+
+class Extraction(NamedTuple):
+    """An article's chosen sentences in the order of the summary."""
+
+    sentences: list[int]
+    scores: Sequence[float | None]  # log probability of the choice (rnn-ext, agent), logit (ff-ext), or nothing
 
 
 class HierarchicalEncoder(nn.Module):
@@ -57,19 +65,20 @@ class RnnExtractor(HierarchicalEncoder):
         return F.cross_entropy(scores[labelled], batch.targets[labelled], reduction="none")
 
     @torch.no_grad()
-    def extract(self, articles: ArticleBatch, k: int) -> list[list[int]]:
-        """The k best sentences of each article in the order of choice; all of them if there are fewer."""
+    def extract(self, articles: ArticleBatch, k: int) -> list[Extraction]:
+        """The k best sentences of each article in the order of choice, none twice; all, if there are fewer."""
         memory = self.pointer.remember(*self.encode(articles))
         free = memory.mask.clone()
         previous, state = self.pointer.start(len(free))
-        chosen = []
+        chosen, scores = [], []
         for _ in range(min(k, free.size(1))):
-            scores, state = self.pointer.step(memory, previous, state, free)
-            best = scores.argmax(1, keepdim=True)  # (B, 1)
+            logits, state = self.pointer.step(memory, previous, state, free)
+            score, best = logits.log_softmax(1).max(1, keepdim=True)  # (B, 1)
             free.scatter_(1, best, False)
             previous = pick(memory.rows, best).squeeze(1)
             chosen.append(best)
-        return [row[:n] for row, n in zip(torch.cat(chosen, 1).tolist(), articles.counts.tolist(), strict=True)]
+            scores.append(score)
+        return _extractions(torch.cat(chosen, 1), torch.cat(scores, 1), articles.counts)
 
 
 class FfExtractor(HierarchicalEncoder):
@@ -95,9 +104,16 @@ class FfExtractor(HierarchicalEncoder):
         return F.binary_cross_entropy_with_logits(logits[mask], labels[:, :-1][mask], reduction="none")
 
     @torch.no_grad()
-    def extract(self, articles: ArticleBatch, k: int) -> list[list[int]]:
+    def extract(self, articles: ArticleBatch, k: int) -> list[Extraction]:
         """The k best sentences in document order (A.4); all of them if there are fewer."""
         logits, mask = self.logits(articles)
-        best = logits.masked_fill(~mask, float("-inf")).topk(min(k, logits.size(1))).indices
-        counts = articles.counts.tolist()
-        return [sorted(row[: min(k, n)]) for row, n in zip(best.tolist(), counts, strict=True)]
+        logits = logits.masked_fill(~mask, float("-inf"))
+        best = logits.topk(min(k, logits.size(1))).indices
+        best = best.masked_fill(~mask.gather(1, best), logits.size(1)).sort(1).values  # padding goes last
+        return _extractions(best, logits.gather(1, best.clamp(max=logits.size(1) - 1)), articles.counts)
+
+
+def _extractions(chosen: Tensor, scores: Tensor, counts: Tensor) -> list[Extraction]:
+    """chosen, scores: (B, k), counts: (B,)"""
+    table = zip(chosen.tolist(), scores.tolist(), counts.tolist(), strict=True)
+    return [Extraction(sentences[:n], values[:n]) for sentences, values, n in table]
