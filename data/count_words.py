@@ -37,6 +37,15 @@ def count_words(data_dir: str | Path, workers: int | None = None) -> Counter[str
     return counter
 
 
+def write_word_counts(data_dir: str | Path, workers: int | None = None) -> str:
+    """Counts the training split into `vocab_cnt.pkl`; returns a line that tells of it."""
+    counter = count_words(data_dir, workers)
+    path = Path(data_dir) / COUNTS_FILE
+    with atomic_file(path, "wb") as file:
+        pickle.dump(counter, file)
+    return f"{path}: {len(counter):,} words, {counter.total():,} tokens"
+
+
 def _count(job: _Chunk) -> Counter[str]:
     counter: Counter[str] = Counter()
     for index in job.indices:
@@ -53,11 +62,7 @@ def main() -> None:
     flags = parser.parse_args()
     if not flags.data_dir:
         raise UserError("which data set? give its directory, or set $DATA")
-    counter = count_words(flags.data_dir, flags.workers)
-    path = Path(flags.data_dir) / COUNTS_FILE
-    with atomic_file(path, "wb") as file:
-        pickle.dump(counter, file)
-    print(f"{path}: {len(counter):,} words, {counter.total():,} tokens")
+    print(write_word_counts(flags.data_dir, flags.workers))
 
 
 if __name__ == "__main__":

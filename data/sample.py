@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from data.articles import Article, article_path, count_articles, write_article
-from data.count_words import count_words
+from data.count_words import write_word_counts
 from data.newswire import library
 from data.newswire.article import compose
 from data.parallel import available_cores, chunks, map_in_order
@@ -129,8 +128,7 @@ def _write(folder: Path, recipe: Recipe, workers: int) -> None:
         for job, ids in zip(jobs, map_in_order(_write_chunk, jobs, workers), strict=True):
             manifest.writelines(f"{job.split}\t{i}\t{id}\n" for i, id in zip(job.indices, ids, strict=True))
             bar.update(len(ids))
-    with atomic_file(folder / COUNTS_FILE, "wb") as file:
-        pickle.dump(count_words(folder, workers), file)
+    write_word_counts(folder, workers)
     write_json(folder / RECIPE_FILE, recipe._asdict())
 
 

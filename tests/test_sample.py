@@ -138,7 +138,7 @@ def test_an_interrupted_run_leaves_nothing_behind(tmp_path, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("data.sample.count_words", fail)
+    monkeypatch.setattr("data.sample.write_word_counts", fail)
     with pytest.raises(KeyboardInterrupt):
         write_sample(tmp_path / "d", SMALL)
     assert os.listdir(tmp_path) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Callable
 from itertools import groupby
@@ -10,14 +9,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.count_words import count_words
+from data.count_words import write_word_counts
 from data.prepare import anonymized, duc, hub, jsonl, stories, txt
 from data.prepare.documents import Flags, LeftOut, Preparation
 from data.prepare.tables import LEFT_OUT, replace_rows
 from data.prepare.writing import Plan, SplitReport, prepare_split
 from data.vocabulary import COUNTS_FILE
 from support.errors import UserError, run
-from support.files import atomic_file
 from support.flags import parse
 
 
@@ -65,14 +63,7 @@ def prepare(name: str, flags: Flags) -> None:
         report = prepare_split(out, plan, flags.workers, flags.force)
         _tell(out, report)
         if report.split == "train" and not (report.already_there and (out / COUNTS_FILE).exists()):
-            _write_counts(out, flags.workers)
-
-
-def _write_counts(out: Path, workers: int) -> None:
-    counter = count_words(out, workers)
-    with atomic_file(out / COUNTS_FILE, "wb") as file:
-        pickle.dump(counter, file)
-    print(f"{out / COUNTS_FILE}: {len(counter):,} words, {counter.total():,} tokens")
+            print(write_word_counts(out, flags.workers))
 
 
 def _tell(out: Path, report: SplitReport) -> None:
