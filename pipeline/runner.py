@@ -45,6 +45,22 @@ class Runner:
 
     def run(self, stages: Sequence[Stage], forced: Sequence[Stage]) -> list[Stage]:
         """Returns the stages that failed; those that need them are not begun."""
+        signal.signal(signal.SIGTERM, self._terminate)
+        try:
+            return self._run(stages, forced)
+        except KeyboardInterrupt:
+            self.display.line("stopping, as soon as what runs has saved its state")
+            for job in self.running:
+                job.process.wait()
+            raise
+
+    def _terminate(self, *_: object) -> None:
+        """Ctrl-C reaches all processes of a terminal, SIGTERM this one alone."""
+        for job in self.running:
+            job.process.terminate()
+        raise KeyboardInterrupt
+
+    def _run(self, stages: Sequence[Stage], forced: Sequence[Stage]) -> list[Stage]:
         waiting, failed = list(stages), []
         while waiting or self.running:
             for job in list(self.running):

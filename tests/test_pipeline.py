@@ -200,16 +200,30 @@ RUN_A_LONG_STAGE = """
 import sys, pathlib
 from pipeline.__main__ import reproduce
 from pipeline.stage import Stage
+from support.errors import run
 folder = pathlib.Path(sys.argv[1])
-code = "import os, pathlib, time; pathlib.Path('%s').write_text(str(os.getpid())); time.sleep(60)" % (folder / "pid")
-reproduce([Stage(name="long", command=("-c", code), outputs=(str(folder / "never"),))], [], folder / "runs", 1)
+code = '''
+import os, pathlib, signal, sys, time
+def save(*_):
+    time.sleep(0.5)
+    pathlib.Path(sys.argv[1], "saved").touch()
+    os._exit(1)
+signal.signal(signal.SIGINT, save)
+signal.signal(signal.SIGTERM, save)
+pathlib.Path(sys.argv[1], "pid").write_text(str(os.getpid()))
+time.sleep(60)
+'''
+stage = Stage(name="long", command=("-c", code, str(folder)), outputs=(str(folder / "never"),))
+run(lambda: reproduce([stage], [], folder / "runs", 1))
 """
 
 
 @pytest.fixture
 def long_run(tmp_path):
+    """A process of its own, the id of its stage's process, and the folder of runs."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", RUN_A_LONG_STAGE, tmp_path], env=environment)
+    command = [sys.executable, "-c", RUN_A_LONG_STAGE, tmp_path]
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     pid = tmp_path / "pid"
     wait_until(lambda: pid.exists() and pid.read_text())
     yield process, int(pid.read_text()), tmp_path / "runs"
@@ -239,6 +253,17 @@ def test_processes_of_a_killed_run_die_with_it(long_run):
     wait_until(lambda: not is_alive(pid))
     with in_use(runs):
         pass
+
+
+@pytest.mark.parametrize("by_keyboard", [True, False])
+def test_a_stopped_run_lets_its_stages_save_their_state(long_run, tmp_path, by_keyboard):
+    process, pid, _ = long_run
+    if by_keyboard:
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.terminate()
+    assert process.wait(timeout=60) == 130
+    assert (tmp_path / "saved").exists() and not is_alive(pid)
 
 
 def test_a_folder_has_one_run_at_a_time(long_run, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
@@ -30,13 +31,21 @@ def reproduce(runs: Path, *arguments: str) -> subprocess.Popen:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def whole(tmp_path_factory) -> tuple[Path, str]:
-    runs = tmp_path_factory.mktemp("reproduction") / "runs"
-    process = reproduce(runs)
-    shown, _ = process.communicate()
-    assert process.returncode == 0, shown
-    return runs, shown
+    """Folder of runs and what was shown, made once also where several processes test."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "reproduction"
+    folder.mkdir(exist_ok=True)
+    runs, shown = folder / "runs", folder / "shown.txt"
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shown.exists():
+            process = reproduce(runs)
+            text, _ = process.communicate()
+            assert process.returncode == 0, text
+            shown.write_text(text)
+    return runs, shown.read_text()
 
 
 @pytest.mark.slow
