@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,8 +13,11 @@ from hypothesis import strategies as st
 from plain_networks import encode_article, ff_logits, rnn_extractor_losses, split_articles
 from random_batches import random_articles, random_extraction
 
-from data.collate import collate_extraction
+from data.collate import collate_articles, collate_extraction
+from data.labels import proxy_labels
+from data.sample import sample_article
 from data.store import TokenStore
+from data.vocabulary import Vocabulary
 from model.batches import ArticleBatch, ExtractionBatch
 from model.extractor import FfExtractor, RnnExtractor
 from model.released_names import to_released
@@ -181,3 +186,33 @@ def test_no_sentence_is_extracted_twice():
     articles = random_articles(9, 6, 50, sentences=(1, 9))
     for (chosen, _), count in zip(network().extract(articles, 6), articles.counts.tolist(), strict=True):
         assert len(chosen) == len(set(chosen)) == min(6, count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [RnnExtractor, FfExtractor])
+def test_extractors_learn_the_sample_corpus_above_lead(kind):
+    """Of the proxy labels of new articles, more are found among the first three choices than in the lead-3."""
+    articles = [sample_article(0, split, i) for split, n in (("train", 320), ("test", 60)) for i in range(n)]
+    labels = [proxy_labels(a.article, a.abstract).extracted for a in articles]
+    store = TokenStore.from_texts([a.article for a in articles])
+    counts = Counter(word for a in articles[:320] for s in a.article for word in s.split())
+    vocabulary = Vocabulary.from_counter(counts, 1500)
+
+    def batch(indices) -> ExtractionBatch:
+        targets = torch.full((len(indices), 6), -1)
+        for row, index in enumerate(indices):
+            targets[row, : len(labels[index])] = torch.tensor(labels[index][:6])
+        return ExtractionBatch(collate_articles(store, store.map_to(vocabulary), np.array(indices)), targets)
+
+    net = network(kind, vocab_size=len(vocabulary), emb_dim=24, conv_hidden=24, lstm_hidden=32)
+    optimizer = torch.optim.Adam(net.parameters(), 4e-3)
+    for step in range(60):
+        optimizer.zero_grad()
+        net(batch([(step * 16 + i) % 320 for i in range(16)])).mean().backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 2.0)
+        optimizer.step()
+    held_out = list(range(320, 380))
+    found = net.extract(batch(held_out).articles, 3)
+    hits = sum(len(set(chosen.sentences) & set(labels[i])) for chosen, i in zip(found, held_out, strict=True))
+    lead = sum(len({0, 1, 2} & set(labels[i])) for i in held_out)
+    assert hits > 1.3 * lead
