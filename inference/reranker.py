@@ -48,12 +48,8 @@ class _Candidate(NamedTuple):
     words: int
 
 
-class _State(NamedTuple):
-    """A partial summary; the smaller the better."""
-
-    cost: int
-    loss: int
-    places: int  # chosen hypotheses, first sentence in the highest bits
+# A partial summary, the less the better: cost, loss, chosen places (the first sentence's in the highest bits).
+_State = tuple[int, int, int]
 
 
 def rerank(hypotheses: Sequence[Sequence[Hypothesis]]) -> list[int]:
@@ -77,23 +73,24 @@ def _best_sum(sentences: list[list[_Candidate]], score: int, words: int) -> list
     """Fewest repeated bigrams, then the largest sum of (score - ratio * words); the ratio is score / words."""
     unions = [_union([candidate.bits for candidate in candidates]) for candidates in sentences]
     still_to_come = list(accumulate(reversed(unions), or_, initial=1))[-2::-1]
-    states = {0: _State(0, 0, 0)}  # by the bigrams they hold
+    states: dict[int, _State] = {0: (0, 0, 0)}  # by the bigrams they hold
     for candidates, live in zip(sentences, still_to_come, strict=True):
         options = [(c.place, c.bits, c.cost, score * c.words - words * c.score) for c in candidates]
         grown: dict[int, _State] = {}
         for held, (cost, loss, places) in states.items():
             for place, bits, more, lost in options:
-                new = ((bits & ~held) >> 1).bit_count()
-                state = _State(cost + more - new, loss + lost, places << _PLACE_BITS | place)
                 key = (held | bits) & live
-                if key not in grown or state < grown[key]:
-                    grown[key] = state
+                total = cost + more - ((bits & ~held) >> 1).bit_count()
+                rival = grown.get(key)
+                if rival is None or total <= rival[0]:
+                    state = (total, loss + lost, places << _PLACE_BITS | place)
+                    grown[key] = state if rival is None else min(state, rival)
         if len(sentences) > ALWAYS_EXACT and len(grown) > MAX_STATES:
             grown = dict(nsmallest(MAX_STATES, grown.items(), key=lambda item: item[1]))
         states = grown
     best = states[max(states)]  # bit 0 alone is left: a summary with words, if there is one
     mask = (1 << _PLACE_BITS) - 1
-    return [best.places >> _PLACE_BITS * i & mask for i in reversed(range(len(sentences)))]
+    return [best[2] >> _PLACE_BITS * i & mask for i in reversed(range(len(sentences)))]
 
 
 def _candidates(hypotheses: list[Sequence[Hypothesis]]) -> list[list[_Candidate]]:

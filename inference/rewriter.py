@@ -20,7 +20,7 @@ from model.beam_search import RELEASED, Rules, beam_search
 from model.copy_network import CopyNetwork
 from model.greedy_search import greedy_search
 
-MAX_BATCH = 256  # sentences, or hypotheses of sentences, decoded together
+MAX_BATCH = 512  # sentences, or hypotheses of sentences, decoded together
 MAX_SOURCE_WORDS = 16384  # padded source words in one batch: bounds memory whatever the sentences' lengths
 
 

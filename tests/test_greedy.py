@@ -57,7 +57,7 @@ def test_spare_extended_ids_are_found_beyond_the_sources_own():
         assert row == [x for x in range(20, 60) if x not in extended][:3]
 
 
-@pytest.mark.parametrize("size", [5, 2047, 2048, 2049, 5000])
+@pytest.mark.parametrize("size", [5, 2047, 2048, 2049, 5000, 6145])
 @pytest.mark.parametrize("scale", [1.0, 40.0, 1e-3])
 @pytest.mark.parametrize("k", [1, 5])
 def test_tiled_vocabulary_equals_the_whole_product(size, scale, k):
