@@ -17,7 +17,7 @@ import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import PercentFormatter
 
 from report.runs import REFERENCE
@@ -28,7 +28,7 @@ Metrics = Sequence[Mapping[str, float]]  # lines of metrics.jsonl
 INK, GRID = "#30343a", "#dfe2e6"
 SERIES = ("#2f6db5", "#cf5b2a", "#3b8a55", "#8a55a6", "#97780f", "#6b7480")
 _VARIABLES = {INK: "--ink", GRID: "--grid"} | {colour: f"--series-{k}" for k, colour in enumerate(SERIES)}
-_POINTS = 160  # of a training curve, after averaging
+_POINTS = 60  # of a training curve, after averaging
 _MOST_TICKS = 16
 _WIDTH, _HEIGHT = 5.6, 2.9  # inches
 _STYLE: dict[str, Any] = {
@@ -45,43 +45,29 @@ _STYLE: dict[str, Any] = {
     "text.color": INK,
     "legend.frameon": False,
     "legend.fontsize": 9,
+    "font.sans-serif": ["DejaVu Sans"],
     "svg.fonttype": "none",
 }
 
 
-def reward_curve(metrics: Metrics) -> Figure:
-    """Average reward against updates (supplement, RL learning curve), extracted sentences and stop rate."""
-    panels = (("reward", "average reward"), ("extracted", "sentences"), ("stop_rate", "stop rate"))
+def has_curve(metrics: Metrics) -> bool:
+    return _has_rewards(metrics) or any("loss" in line for line in metrics)
+
+
+def learning_curves(runs: Sequence[tuple[str, Metrics]]) -> Figure:
+    """Titles and what was logged: rewards of reinforcement learning, else the loss; two runs in a row."""
+    columns = min(2, len(runs))
+    rows = -(-len(runs) // columns)
+    heights = [1.75 * _HEIGHT if _has_rewards(metrics) else _HEIGHT for _, metrics in runs]
+    row_heights = [max(heights[row * columns : (row + 1) * columns]) for row in range(rows)]
     with matplotlib.rc_context(_STYLE):
-        figure = _figure(1.75 * _HEIGHT)
-        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=(2, 1, 1))
-        for panel, (name, label) in zip(axes, panels, strict=True):
-            _curve(panel, metrics, name, "training")
-            _curve(panel, metrics, f"val_{name}", "validation")
-            panel.set_ylabel(label)
-        figure.align_ylabels(axes)
-        axes[0].legend()
-        axes[-1].set_xlabel("updates")
-        axes[-1].yaxis.set_major_formatter(PercentFormatter(1.0))
+        figure = _figure(columns * _WIDTH, sum(row_heights))
+        parts = figure.subfigures(rows, columns, squeeze=False, height_ratios=row_heights).flat
+        for part, (title, metrics) in zip(parts, runs, strict=False):
+            if title:
+                part.suptitle(title, fontsize="medium")
+            (_draw_rewards if _has_rewards(metrics) else _draw_loss)(part, metrics)
         return figure
-
-
-def loss_curve(metrics: Metrics) -> Figure:
-    with matplotlib.rc_context(_STYLE):
-        figure = _figure()
-        panel = figure.subplots()
-        _curve(panel, metrics, "loss", "training")
-        _curve(panel, metrics, "val_metric", "validation")
-        panel.set(xlabel="updates", ylabel="loss")
-        panel.legend()
-        return figure
-
-
-def learning_curve(metrics: Metrics) -> Figure | None:
-    """Of whatever was trained; None if nothing was logged."""
-    if any("reward" in line for line in metrics):
-        return reward_curve(metrics)
-    return loss_curve(metrics) if any("loss" in line for line in metrics) else None
 
 
 def count_histogram(counts: Mapping[str, Sequence[int]]) -> Figure:
@@ -138,13 +124,39 @@ def _no_date(kind: str) -> dict[str, None]:
     return {"Date": None} if kind == "svg" else {}
 
 
-def _figure(height: float = _HEIGHT) -> Figure:
-    return Figure(figsize=(_WIDTH, height), layout="constrained")
+def _figure(width: float = _WIDTH, height: float = _HEIGHT) -> Figure:
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _legend(figure: Figure, entries: int) -> None:
     """Above the chart, where it hides nothing."""
     figure.legend(loc="outside upper left", ncols=min(entries, 3) if entries < 4 else 2, fontsize=9)
+
+
+def _has_rewards(metrics: Metrics) -> bool:
+    return any("reward" in line for line in metrics)
+
+
+def _draw_rewards(figure: FigureBase, metrics: Metrics) -> None:
+    """Average reward against updates (supplement, RL learning curve), extracted sentences and stop rate."""
+    panels = (("reward", "average reward"), ("extracted", "sentences"), ("stop_rate", "stop rate"))
+    axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=(2, 1, 1))
+    for panel, (name, label) in zip(axes, panels, strict=True):
+        _curve(panel, metrics, name, "training")
+        _curve(panel, metrics, f"val_{name}", "validation")
+        panel.set_ylabel(label)
+    figure.align_ylabels(axes)
+    axes[0].legend()
+    axes[-1].set_xlabel("updates")
+    axes[-1].yaxis.set_major_formatter(PercentFormatter(1.0))
+
+
+def _draw_loss(figure: FigureBase, metrics: Metrics) -> None:
+    panel = figure.subplots()
+    _curve(panel, metrics, "loss", "training")
+    _curve(panel, metrics, "val_metric", "validation")
+    panel.set(xlabel="updates", ylabel="loss")
+    panel.legend()
 
 
 def _curve(panel: Axes, metrics: Metrics, name: str, label: str) -> None:

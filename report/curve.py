@@ -1,10 +1,10 @@
-"""Draws the learning curve of a training run, as in the supplement: average reward against updates.
+"""Draws learning curves of training runs: rewards of reinforcement learning as in the supplement, or the loss.
 
-    python -m report.curve models/rl                 writes models/rl/learning_curve.png
-    python -m report.curve models/rl --format svg
+    python -m report.curve models/rl                             writes models/rl/learning_curve.png
+    python -m report.curve models/abs models/rl --out curves.svg
 
-Below the reward stand the number of extracted sentences and how often the agent stops. A run without rewards shows
-its loss.
+Training curves are means of consecutive updates, validation is drawn point by point. Below the average reward stand
+the number of extracted sentences and how often the agent stops.
 """
 
 from __future__ import annotations
@@ -12,27 +12,40 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from report.charts import learning_curve, picture
+from report.charts import Metrics, has_curve, learning_curves, picture
+from report.rows import MODEL_LABELS
 from support.errors import UserError, run
 from training.metrics_log import read_metrics
+
+FORMATS = (".png", ".svg")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m report.curve", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("model_dir", type=Path, help="the --path of a train script")
-    parser.add_argument("--format", choices=("png", "svg"), default="png", help="(default %(default)s)")
+    parser.add_argument("model_dir", nargs="+", type=Path, help="the --path of a train script; several share a picture")
+    parser.add_argument("--out", type=Path, help="png or svg file (default: learning_curve.png in the first directory)")
     args = parser.parse_args()
-    metrics = args.model_dir / "metrics.jsonl"
-    if not metrics.is_file():
-        raise UserError(f"{metrics} does not exist: give a directory that a train script wrote")
-    figure = learning_curve(read_metrics(metrics))
-    if figure is None:
-        raise UserError(f"{metrics} has neither reward nor loss yet: let the training run for some updates")
-    path = args.model_dir / f"learning_curve.{args.format}"
-    picture(figure, path)
-    print(path)
+    out = args.out or args.model_dir[0] / "learning_curve.png"
+    if out.suffix not in FORMATS:
+        raise UserError(f"--out {out} must end in {' or '.join(FORMATS)}")
+    if not out.parent.is_dir():
+        raise UserError(f"--out {out}: its folder does not exist")
+    runs = [logged(path) for path in args.model_dir]
+    titles = [MODEL_LABELS.get(path.name, path.name) for path in args.model_dir] if len(runs) > 1 else [""]
+    picture(learning_curves(list(zip(titles, runs, strict=True))), out)
+    print(out)
+
+
+def logged(model_dir: Path) -> Metrics:
+    path = model_dir / "metrics.jsonl"
+    if not path.is_file():
+        raise UserError(f"{path} does not exist: give a directory that a train script wrote")
+    metrics = read_metrics(path)
+    if not has_curve(metrics):
+        raise UserError(f"{path} has neither reward nor loss yet: let the training run for some updates")
+    return metrics
 
 
 if __name__ == "__main__":

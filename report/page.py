@@ -65,8 +65,9 @@ def _claims(claims: list[Claim]) -> str:
 def _learning_curves(runs: Reproduction) -> Iterator[str]:
     for model, label in MODEL_LABELS.items():
         path = runs.path / MODELS / model / "metrics.jsonl"
-        figure = charts.learning_curve(read_metrics(path)) if path.is_file() else None
-        if figure:
+        metrics = read_metrics(path) if path.is_file() else []
+        if charts.has_curve(metrics):
+            figure = charts.learning_curves([("", metrics)])
             yield _chart(charts.inline_svg(figure, f"curve-{model}", f"learning curve of {label}"), label)
 
 

@@ -178,10 +178,10 @@ def test_examples_are_the_same_each_time_and_not_the_first(made):
 
 
 def test_a_training_curve_is_thinned_by_means_and_validation_is_not():
-    metrics = [{"step": s, "loss": float(s % 2)} for s in range(1, 1601)] + [{"step": 800, "val_metric": 3.0}]
-    (panel,) = charts.loss_curve(metrics).axes
+    metrics = [{"step": s, "loss": float(s % 2)} for s in range(1, 1201)] + [{"step": 800, "val_metric": 3.0}]
+    (panel,) = charts.learning_curves([("", metrics)]).axes
     training, validation = panel.lines
-    assert len(training.get_xdata()) <= 200
+    assert len(training.get_xdata()) <= 100
     assert training.get_ydata() == pytest.approx(0.5)
     assert list(validation.get_ydata()) == [3.0]
 
@@ -194,30 +194,49 @@ def test_counts_and_positions_are_shares():
     assert list(line.get_ydata()) == [50, 25, 0, 0, 25]
 
 
-def test_a_run_with_rewards_shows_the_reward_and_one_without_the_loss():
-    assert len(charts.learning_curve([{"step": 1, "loss": 1.0, "reward": 0.5}]).axes) == 3
-    assert len(charts.learning_curve([{"step": 1, "loss": 1.0}]).axes) == 1
-    assert charts.learning_curve([]) is None
+def test_runs_with_rewards_show_the_reward_and_others_the_loss():
+    reinforced, supervised = [{"step": 1, "loss": 1.0, "reward": 0.5}], [{"step": 1, "loss": 1.0}]
+    figure = charts.learning_curves([("rl", reinforced), ("abs", supervised), ("ext", supervised)])
+    labels = [[axes.get_ylabel() for axes in part.axes] for part in figure.subfigs]
+    assert labels == [["average reward", "sentences", "stop rate"], ["loss"], ["loss"], []]
+    assert [part.get_suptitle() for part in figure.subfigs] == ["rl", "abs", "ext", ""]
+    assert not charts.has_curve([{"step": 1, "lr": 0.1}])
 
 
-@pytest.mark.parametrize(("kind", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
-def test_the_curve_command_draws_a_picture(tmp_path, monkeypatch, capsys, kind, magic):
+def draw(monkeypatch, capsys, *arguments: object) -> Path:
+    monkeypatch.setattr(sys, "argv", ["curve", *map(str, arguments)])
+    curve.main()
+    return Path(capsys.readouterr().out.strip())
+
+
+def test_the_curve_command_draws_a_picture_beside_the_model(tmp_path, monkeypatch, capsys):
     write_metrics(tmp_path / "rl", reinforced=True)
     with open(tmp_path / "rl/metrics.jsonl", "a") as file:
         file.write('{"step": 61, "rew')  # cut off by a kill
-    monkeypatch.setattr(sys, "argv", ["curve", str(tmp_path / "rl"), "--format", kind])
-    curve.main()
-    written = Path(capsys.readouterr().out.strip())
-    assert written == tmp_path / f"rl/learning_curve.{kind}" and written.read_bytes().startswith(magic)
+    written = draw(monkeypatch, capsys, tmp_path / "rl")
+    assert written == tmp_path / "rl/learning_curve.png" and written.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_curve_of_nothing_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["curve", str(tmp_path)])
+def test_long_runs_share_one_light_file(tmp_path, monkeypatch, capsys):
+    runs = [tmp_path / name for name in ("ext_rnn", "abs", "rl")]
+    for run in runs:
+        write_metrics(run, reinforced=run.name == "rl", updates=20000, validate_every=1000)
+    written = draw(monkeypatch, capsys, *runs, "--out", tmp_path / "c.svg")
+    text = written.read_text()
+    assert written == tmp_path / "c.svg" and len(text) < 80_000
+    assert all(f">{title}<" in text for title in ("rnn-ext", "abs", "rnn-ext + abs + RL", "loss", "average reward"))
+
+
+def test_the_curve_of_nothing_is_told(tmp_path, monkeypatch, capsys):
     with pytest.raises(UserError, match=r"metrics\.jsonl does not exist"):
-        curve.main()
+        draw(monkeypatch, capsys, tmp_path)
     (tmp_path / "metrics.jsonl").touch()
     with pytest.raises(UserError, match="neither reward nor loss"):
-        curve.main()
+        draw(monkeypatch, capsys, tmp_path)
+    with pytest.raises(UserError, match=r"must end in \.png or \.svg"):
+        draw(monkeypatch, capsys, tmp_path, "--out", tmp_path / "c.gif")
+    with pytest.raises(UserError, match="folder does not exist"):
+        draw(monkeypatch, capsys, tmp_path, "--out", tmp_path / "no" / "c.svg")
 
 
 def test_the_page_command_writes_the_page(made, tmp_path):
