@@ -25,6 +25,8 @@ from support.progress import progress
 
 Value = TypeVar("Value")
 REFERENCE = "reference"  # the row of the reference summaries
+# How the decode scripts work, and so what a log's timing is of.
+BATCHING = "all systems decode articles in batches; scripts/table5.sh also times them one at a time"
 _TOP = re.compile(r"output_top(\d+)")
 
 
