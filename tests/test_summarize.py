@@ -95,6 +95,20 @@ def test_json_tells_where_every_word_comes_from(golden, tmp_path, call):
         assert all(0 <= p <= 1 for p in sentence["copied"])
 
 
+def test_a_text_is_summarised_the_same_alone_and_among_others(golden, tmp_path, call):
+    """Unknown words of a text are not numbered together with those of the next."""
+    texts = {"a.txt": TEXT, "b.txt": "Qy1 qy2 went qy3 to the qy4 mo3 ba21.", "c.txt": TEXT.replace("mo3", "qy9")}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    flags = ["--model_dir", golden / "rl", "--format", "json"]
+    together = json.loads(call(*flags, "--input", tmp_path)[1])
+    alone = [json.loads(call(*flags, "--input", tmp_path / name)[1])[0] for name in texts]
+    for ours, theirs in zip(together, alone, strict=True):
+        assert [s["words"] for s in ours["sentences"]] == [s["words"] for s in theirs["sentences"]]
+        scores = [[s["rewriting_score"] for s in found["sentences"]] for found in (ours, theirs)]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+
+
 def test_html_is_one_page_that_escapes_and_colours(golden, tmp_path, call):
     (tmp_path / "a.txt").write_text(TEXT)
     page = tmp_path / "page.html"
