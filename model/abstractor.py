@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from model.attention import BilinearAttention
-from model.batches import PAD, SourceBatch, mask_of
+from model.batches import PAD, SourceBatch, mask_of, take
 from model.copy_network import EXTRA_LOGIT, CopyGate, CopyNetwork, DecoderStep
 from model.rnn import BiLSTM, join_directions
+from model.step_gradients import Cell, StepAttention, StepLinear, step_cell
+
+
+class StepWeights(NamedTuple):
+    """What every decoder step multiplies with."""
+
+    cells: list[Cell]
+    query: StepLinear
+    hidden: StepLinear
+    output: StepLinear
+
+    def read_out(self, h: Tensor, context: Tensor) -> Tensor:
+        """o = W_2 tanh(W_1 [h; context] + b): (B, E)"""
+        return self.output(torch.tanh(self.hidden(torch.cat([h, context], 1))))
 
 
 class SourceMemory(NamedTuple):
     """The encoded source sentences."""
 
-    keys: Tensor  # (B, S, H) projected encoder outputs: keys and values of the attention
-    padding: Tensor  # (B, S) 0 where real, -inf where padded
+    attention: StepAttention  # over the projected encoder outputs (B, S, H), which are keys and values
     extended: Tensor  # (B, S) source words as extended ids
     n_extra: Tensor  # (B,) X - V
+    weights: StepWeights
 
     def select(self, rows: Tensor | slice) -> SourceMemory:
-        return SourceMemory(*(field[rows] for field in self))
+        extended, n_extra = take(self.extended, rows), take(self.n_extra, rows)
+        return SourceMemory(self.attention.select(rows), extended, n_extra, self.weights)
 
 
 class DecoderState(NamedTuple):
-    h: Tensor  # (L, B, H)
-    c: Tensor  # (L, B, H)
-    output: Tensor  # (B, E) o_t, fed back into the next input
+    h: tuple[Tensor, ...]  # of each layer (R, H)
+    c: tuple[Tensor, ...]
+    output: Tensor  # (R, E) o_t, fed back into the next input
 
     def select(self, rows: Tensor | slice) -> DecoderState:
-        return DecoderState(self.h[:, rows], self.c[:, rows], self.output[rows])
+        h, c = (tuple(take(layer, rows) for layer in layers) for layers in (self.h, self.c))
+        return DecoderState(h, c, take(self.output, rows))
 
 
 class Abstractor(CopyNetwork):
@@ -62,26 +78,36 @@ class Abstractor(CopyNetwork):
         )
         self.copy_gate = CopyGate(n_hidden, n_hidden, 2 * emb_dim)
 
-    def encode(self, source: SourceBatch) -> tuple[SourceMemory, DecoderState]:
-        outputs, (h, c) = self.encoder(self.embedding(source.words), source.lengths.cpu())
+    def read(self, source: SourceBatch, embedded: Tensor) -> tuple[SourceMemory, DecoderState]:
+        outputs, (h, c) = self.encoder(embedded, source.lengths.cpu())
         keys = self.attention.keys(outputs)  # (B, S, H), zero where padded
         real = mask_of(source.lengths, source.words.size(1))
         padding = torch.zeros_like(keys[:, :, 0]).masked_fill_(~real, float("-inf"))
         h, c = (join_directions(state, self.encoder.directions) for state in (h, c))
         h, c = self.initial_h(h), self.initial_c(c)  # (L, B, H)
         mean = keys.sum(1) / source.lengths[:, None]
-        output = self.projection(torch.cat([h[-1], mean], 1))
-        return SourceMemory(keys, padding, source.extended, source.n_extra), DecoderState(h, c, output)
+        weights = self._step_weights()
+        memory = SourceMemory(StepAttention(keys, padding), source.extended, source.n_extra, weights)
+        return memory, DecoderState(tuple(h), tuple(c), weights.read_out(h[-1], mean))
 
     def step(self, embedded: Tensor, state: DecoderState, memory: SourceMemory) -> DecoderStep:
-        """embedded: (B, E), the previous word."""
-        inputs = hidden = torch.cat([embedded, state.output], 1)  # (B, 2E) input feeding
+        inputs = hidden = torch.cat([embedded, state.output], 1)  # (R, 2E) input feeding
+        weights = memory.weights
         hs, cs = [], []
-        for cell, h, c in zip(self.decoder, state.h, state.c, strict=True):
-            hidden, c = cell(hidden, (h, c))
+        for cell, h, c in zip(weights.cells, state.h, state.c, strict=True):
+            hidden, c = cell(hidden, h, c)
             hs.append(hidden)
             cs.append(c)
-        attention, context = self.attention(memory.keys, hidden, memory.padding)
-        output = self.projection(torch.cat([hidden, context], 1))  # (B, E)
+        attention, context = memory.attention(weights.query(hidden))
         copy = self.copy_gate(context, hidden, inputs)
-        return DecoderStep(DecoderState(torch.stack(hs), torch.stack(cs), output), attention, copy)
+        state = DecoderState(tuple(hs), tuple(cs), weights.read_out(hidden, context))
+        return DecoderStep(state, attention, copy)
+
+    def _step_weights(self) -> StepWeights:
+        first, _, last = self.projection
+        return StepWeights(
+            cells=[step_cell(cast(nn.LSTMCell, cell)) for cell in self.decoder],
+            query=StepLinear(self.attention.query_weight.T),
+            hidden=StepLinear(cast(Tensor, first.weight), cast(Tensor, first.bias)),
+            output=StepLinear(cast(Tensor, last.weight)),
+        )

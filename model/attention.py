@@ -49,8 +49,9 @@ class BilinearAttention(nn.Module):
     def keys(self, memory: Tensor) -> Tensor:
         return memory @ self.key_weight
 
-    def forward(self, keys: Tensor, query: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
-        """keys: (B, S, H), query: (B, H), padding: (B, S) 0 or -inf -> weights (B, S), context (B, H)."""
-        scores = torch.baddbmm(padding[:, None], (query @ self.query_weight)[:, None], keys.mT)  # (B, 1, S)
-        weights = scores.softmax(-1)
-        return weights.squeeze(1), torch.bmm(weights, keys).squeeze(1)
+
+def attend(keys: Tensor, queries: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
+    """keys: (B, S, H), queries: (B * K, H), padding: (B, S) 0 or -inf -> weights (B * K, S), context (B * K, H)."""
+    queries = queries.view(len(keys), -1, keys.size(2))
+    weights = torch.baddbmm(padding[:, None], queries, keys.mT).softmax(-1)  # (B, K, S)
+    return weights.flatten(0, 1), torch.bmm(weights, keys).flatten(0, 1)

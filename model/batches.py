@@ -61,6 +61,11 @@ class RewritingBatch(NamedTuple):
         return RewritingBatch(self.source.to(device), *rest)
 
 
+def take(field: Tensor, rows: Tensor | slice) -> Tensor:
+    """Rows of a tensor; several times faster than indexing with a tensor on a CPU."""
+    return field[rows] if isinstance(rows, slice) else field.index_select(0, rows)
+
+
 def mask_of(lengths: Tensor, size: int | None = None) -> Tensor:
     """(B,) lengths -> (B, size) bool, True where real."""
     size = int(lengths.max()) if size is None else size

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.batches import END, START, UNK, SourceBatch
+from model.batches import END, START, UNK, SourceBatch, take
 from model.copy_network import CopyNetwork
 from model.greedy_search import Rewritings
 from model.word_choice import IMPOSSIBLE, candidates, log_probability, source_words
@@ -73,17 +73,11 @@ def beam_search(
         if alive == 0:
             break
         state = step.state.select(parents)
-        if parents.numel() != len(previous):  # after the first step there are K hypotheses a sentence
-            owners = torch.arange(len(running), device=parents.device).repeat_interleave(beam)
-            memory, candidate_words = memory.select(owners), candidate_words.select(owners)
         if alive < _SHRINK_AT * len(running):
-            beams.drop(running)
-            rows = running.repeat_interleave(beam).nonzero().squeeze(1)
-            memory, state, candidate_words = (
-                memory.select(rows),
-                state.select(rows),
-                candidate_words.select(rows),
-            )
+            rows = running.nonzero().squeeze(1)
+            beams.drop(rows)
+            memory, candidate_words = memory.select(rows), candidate_words.select(rows)
+            state = state.select((beam * rows[:, None] + torch.arange(beam, device=rows.device)).flatten())
     return beams.results()
 
 
@@ -127,7 +121,7 @@ class Sequences(NamedTuple):
         return Sequences(*(torch.cat(fields, 1) for fields in zip(self, other, strict=True)))
 
     def select(self, rows: Tensor) -> Sequences:
-        return Sequences(*(field[rows] for field in self))
+        return Sequences(*(take(field, rows) for field in self))
 
     def ranking(self, n_marks: int) -> Tensor:
         """score / length, where START counts, and END if there are two marks"""
@@ -216,11 +210,11 @@ class Beams:
         self.n_finished = (self.n_finished + counts).clamp(max=self.beam)
 
     def drop(self, running: Tensor) -> None:
-        """Puts the finished sentences away."""
+        """Puts the other sentences away."""
         self._store()
         self.open, self.finished = self.open.select(running), self.finished.select(running)
         self.n_finished, self.rows = self.n_finished[running], self.rows[running]
-        self.trigrams, self.repeated = self.trigrams[running], self.repeated[running]
+        self.trigrams, self.repeated = take(self.trigrams, running), take(self.repeated, running)
 
     def results(self) -> Rewritings:
         self._store()

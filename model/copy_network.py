@@ -14,17 +14,17 @@ from torch import Tensor, nn
 
 from model.batches import PAD, RewritingBatch, SourceBatch
 from model.rnn import small_uniform
-from model.vocabulary_softmax import log_partition_and_logit
+from model.vocabulary_softmax import log_partition_and_logit, look_up
 
 EXTRA_LOGIT = 1e-6  # as released
 PROBABILITY_FLOOR = 1e-8  # log(P + floor), as released
 
 
 class DecoderStep(NamedTuple):
-    state: Any  # with `output` (B, E), o in the mixture, and `select(rows)`
-    attention: Tensor  # (B, S)
-    copy: Tensor  # (B,) logit of p_copy
-    penalty: Tensor | None = None  # (B,) what the step adds to its word's loss
+    state: Any  # with `output` (R, E), o in the mixture, and `select(rows)`
+    attention: Tensor  # (R, S)
+    copy: Tensor  # (R,) logit of p_copy
+    penalty: Tensor | None = None  # (R,) what the step adds to its word's loss
 
 
 class CopyGate(nn.Module):
@@ -51,18 +51,21 @@ class CopyNetwork(nn.Module):
     def vocab_size(self) -> int:
         return self.embedding.num_embeddings
 
-    def encode(self, source: SourceBatch) -> tuple[Any, Any]:
-        """The memory, with `extended` (B, S) and `select(rows)`, and the first state."""
+    def read(self, source: SourceBatch, embedded: Tensor) -> tuple[Any, Any]:
+        """embedded: (B, S, E) -> the memory, with `extended` (B, S) and `select(rows)`, and the first state."""
         raise NotImplementedError
 
     def step(self, embedded: Tensor, state: Any, memory: Any) -> DecoderStep:
-        """embedded: (B, E), the previous word."""
+        """embedded: (R, E), the previous words of R = B * K decoders, K for each of the memory's B sources."""
         raise NotImplementedError
+
+    def encode(self, source: SourceBatch) -> tuple[Any, Any]:
+        return self.read(source, self.embedding(source.words))
 
     def forward(self, batch: RewritingBatch) -> Tensor:
         """-log P(w_m | w_<m) of every target word, END included (Sec. 3.1), step by step in one flat list: (R,)."""
-        memory, state = self.encode(batch.source)
-        embedded = self.embedding(batch.inputs)  # (B, T, E)
+        embedding, (read, embedded) = look_up(self.embedding.weight, batch.source.words, batch.inputs)
+        memory, state = self.read(batch.source, read)
         outputs, copied, copy_logits, targets, penalties = [], [], [], [], []
         for t, rows in enumerate(rows_per_step(batch.lengths)):
             if rows < len(memory.extended):  # rows are sorted: the longest stay
@@ -77,16 +80,16 @@ class CopyNetwork(nn.Module):
         sizes = [len(rows) for rows in outputs]
         n_extra = torch.cat([batch.source.n_extra[:rows] for rows in sizes])
         losses = self._negative_log_likelihood(
-            torch.cat(outputs), torch.cat(copied), torch.cat(copy_logits), torch.cat(targets), n_extra
+            embedding, torch.cat(outputs), torch.cat(copied), torch.cat(copy_logits), torch.cat(targets), n_extra
         )
         return losses + torch.cat(penalties) if penalties else losses
 
     def _negative_log_likelihood(
-        self, outputs: Tensor, copied: Tensor, copy: Tensor, targets: Tensor, n_extra: Tensor
+        self, embedding: Tensor, outputs: Tensor, copied: Tensor, copy: Tensor, targets: Tensor, n_extra: Tensor
     ) -> Tensor:
-        """All (R,) but outputs (R, E).  `copied` is the attention on the target's positions."""
+        """All (R,) but embedding (V, E), outputs (R, E).  `copied` is the attention on the target's positions."""
         known = targets < self.vocab_size
-        partition, logit = log_partition_and_logit(outputs, self.embedding.weight, targets.where(known, PAD))
+        partition, logit = log_partition_and_logit(outputs, embedding, targets.where(known, PAD))
         partition = extended_partition(partition, n_extra, self.extra_logit)
         logit = logit.where(known, self.extra_logit)
         generated = torch.exp(logit - partition)

@@ -13,26 +13,21 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from model.attention import xavier
-from model.batches import mask_of
+from model.batches import mask_of, take
 from model.rnn import small_uniform
 
 
 class AttentionMemory(NamedTuple):
-    """B encoded sources, and which of them each of R decoders reads."""
+    """B encoded sources."""
 
     keys: Tensor  # (B, S, A) 2 (W_h h_i + b_attn)
     values: Tensor  # (B, S, M) h_i
-    padding: Tensor  # (R, S) 0 where real, -inf where padded
+    padding: Tensor  # (B, S) 0 where real, -inf where padded
     gradients: _Gradients
-    owners: Tensor | None = None  # (R,) the source of each decoder; None: decoder r reads source r
 
     def select(self, rows: Tensor | slice) -> AttentionMemory:
-        """Decoders; sources are never copied."""
-        padding = self.padding[rows]
-        if isinstance(rows, slice):
-            assert self.owners is None
-            return self._replace(keys=self.keys[rows], values=self.values[rows], padding=padding)
-        return self._replace(padding=padding, owners=rows if self.owners is None else self.owners[rows])
+        keys, values, padding = (take(field, rows) for field in self[:3])
+        return AttentionMemory(keys, values, padding, self.gradients)
 
 
 class CoverageAttention(nn.Module):
@@ -55,7 +50,7 @@ class CoverageAttention(nn.Module):
         return AttentionMemory(keys, outputs, padding, gradients)
 
     def forward(self, memory: AttentionMemory, query: Tensor, coverage: Tensor) -> tuple[Tensor, Tensor]:
-        """query: (R, H), coverage: (R, S) -> weights (R, S), context (R, M)."""
+        """query: (R, H), coverage: (R, S), R = B * K decoders -> weights (R, S), context (R, M)."""
         query = 2 * (query @ self.query_weight)
         w_c = None if self.coverage_weight is None else 2 * self.coverage_weight
         attend = _attend if query.device.type == "cpu" else _attend_by_torch
@@ -65,24 +60,19 @@ class CoverageAttention(nn.Module):
 def _attend_by_torch(
     memory: AttentionMemory, query: Tensor, v: Tensor, coverage: Tensor | None, w_c: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    keys, values = memory.keys, memory.values
-    if memory.owners is not None:
-        keys, values = keys[memory.owners], values[memory.owners]
-    hidden = keys + query[:, None]  # (R, S, A)
+    B = len(memory.keys)
+    hidden = memory.keys[:, None] + query.view(B, -1, 1, query.size(1))  # (B, K, S, A)
     if coverage is not None and w_c is not None:
-        hidden = hidden + coverage[:, :, None] * w_c
-    weights = (torch.sigmoid(hidden) @ v + memory.padding).softmax(1)
-    return weights, torch.bmm(weights[:, None], values).squeeze(1)
+        hidden = hidden + coverage.view(B, -1, coverage.size(1), 1) * w_c
+    weights = (torch.sigmoid(hidden) @ v + memory.padding[:, None]).softmax(2)  # (B, K, S)
+    return weights.flatten(0, 1), torch.bmm(weights, memory.values).flatten(0, 1)
 
 
 def _attend(
     memory: AttentionMemory, query: Tensor, v: Tensor, coverage: Tensor | None, w_c: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The same for CPUs: one decoder at a time, so that its (S, A) numbers stay in the cache and none is kept."""
-    owners = range(len(query)) if memory.owners is None else memory.owners.tolist()
-    return _Attend.apply(
-        memory.keys, memory.values, query, v, coverage, w_c, memory.padding, list(owners), memory.gradients
-    )
+    return _Attend.apply(memory.keys, memory.values, query, v, coverage, w_c, memory.padding, memory.gradients)
 
 
 class _Gradients:
@@ -121,15 +111,16 @@ class _Collect(torch.autograd.Function):
 
 
 class _Attend(torch.autograd.Function):
-    """Decoder r reads source owners[r]; the sigmoids are computed again in the backward pass."""
+    """The sigmoids are computed again in the backward pass."""
 
     @staticmethod
-    def forward(ctx, keys, values, query, v, coverage, w_c, padding, owners, gradients):  # type: ignore[no-untyped-def]
-        weights, hidden = torch.empty_like(padding), torch.empty_like(keys[0])
+    def forward(ctx, keys, values, query, v, coverage, w_c, padding, gradients):  # type: ignore[no-untyped-def]
+        owners = [row * len(keys) // len(query) for row in range(len(query))]
+        weights, hidden = padding.repeat_interleave(len(query) // len(keys), 0), torch.empty_like(keys[0])
         for row, source in enumerate(owners):
             _sigmoid_(hidden, keys[source], query[row], coverage, w_c, row)
-            torch.mv(hidden, v, out=weights[row])
-        weights = weights.add_(padding).softmax(1)
+            weights[row].addmv_(hidden, v)
+        weights = weights.softmax(1)
         context = values.new_empty(len(query), values.size(2))
         for row, source in enumerate(owners):
             torch.mv(values[source].T, weights[row], out=context[row])
@@ -161,7 +152,7 @@ class _Attend(torch.autograd.Function):
             if grad_coverage is not None and grad_w_c is not None:
                 torch.mv(slope, w_c, out=grad_coverage[row]).mul_(grad[row])
                 grad_w_c.addmv_(slope.T, grad[row] * coverage[row])
-        return None, None, grad_query, grad_v, grad_coverage, grad_w_c, None, None, None
+        return None, None, grad_query, grad_v, grad_coverage, grad_w_c, None, None
 
 
 def _sigmoid_(out: Tensor, keys: Tensor, query: Tensor, coverage: Tensor | None, w_c: Tensor | None, row: int) -> None:

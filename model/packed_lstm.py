@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from model.batches import mask_of
+from model.lstm_cell import advance_, retreat_
 
 
 class Packing(NamedTuple):
@@ -39,55 +39,46 @@ def packed_lstm_layer(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """inputs: (B, N, I); weights: for each direction w_ih, w_hh, b_ih, b_hh; h, c: (D, B, H) initial states
     -> outputs (B, N, D*H), zero where padded; final h and c (D, B, H)."""
+    batch, width, size = inputs.shape
     steps = [packing.forward_step, packing.backward_step][: len(weights)]
-    gates = torch.stack(
-        [
-            F.linear(inputs[packing.sequence, step], w_ih, b_ih + b_hh)
-            for step, (w_ih, _, b_ih, b_hh) in zip(steps, weights, strict=True)
-        ]
-    )  # (D, R, 4H)
-    recurrent = torch.stack([w_hh for _, w_hh, _, _ in weights])  # (D, 4H, H)
-    hs, cs = _Recurrence.apply(gates, recurrent, h[:, packing.rank], c[:, packing.rank], packing.sizes)
+    places = [packing.sequence * width + step for step in steps]  # (R,) of each direction's words
+    words = inputs.flatten(0, 1).index_select(0, torch.cat(places)).view(len(weights), -1, size)  # (D, R, I)
+    w_ih, w_hh, b_ih, b_hh = (torch.stack(parts) for parts in zip(*weights, strict=True))
+    hs, cs = _Recurrence.apply(words, w_ih, w_hh, b_ih + b_hh, h[:, packing.rank], c[:, packing.rank], packing.sizes)
     outputs = [
-        inputs.new_zeros(*inputs.shape[:2], h.size(2)).index_put((packing.sequence, step), direction)
-        for step, direction in zip(steps, hs, strict=True)
+        inputs.new_zeros(batch * width, h.size(2)).index_copy(0, place, direction)
+        for place, direction in zip(places, hs, strict=True)
     ]
-    return torch.cat(outputs, 2), hs[:, packing.last], cs[:, packing.last]
+    return torch.cat(outputs, 1).view(batch, width, -1), hs[:, packing.last], cs[:, packing.last]
 
 
 class _Recurrence(torch.autograd.Function):
-    """gates: (D, R, 4H) from the inputs, in the order i f g o; weight: (D, 4H, H); h, c: (D, B, H)
+    """words: (D, R, I); w_ih: (D, 4H, I), w_hh: (D, 4H, H), bias: (D, 4H), gates in the order i f g o; h, c: (D, B, H)
     -> all states h and c, (D, R, H)."""
 
     @staticmethod
-    def forward(ctx, gates, weight, h, c, sizes):  # type: ignore[no-untyped-def]
-        directions, total, hidden = gates.size(0), gates.size(1), h.size(2)
-        gates = gates.clone()
+    def forward(ctx, words, w_ih, w_hh, bias, h, c, sizes):  # type: ignore[no-untyped-def]
+        directions, total, hidden = words.size(0), words.size(1), h.size(2)
+        gates = torch.baddbmm(bias[:, None], words, w_ih.mT)
         hs, cs, tanh_cs = (gates.new_empty(directions, total, hidden) for _ in range(3))
-        transposed = weight.mT.contiguous()
+        transposed = w_hh.mT.contiguous()
         h0, c0 = h, c
         start = 0
         for size in sizes:
             now = slice(start, start + size)
             gate = gates[:, now].baddbmm_(h[:, :size], transposed)
-            gate[..., : 2 * hidden].sigmoid_()
-            gate[..., 2 * hidden : 3 * hidden].tanh_()
-            gate[..., 3 * hidden :].sigmoid_()
-            i, f, g, o = gate.chunk(4, -1)
-            torch.mul(f, c[:, :size], out=cs[:, now])
-            c = cs[:, now].addcmul_(i, g)
-            torch.tanh(c, out=tanh_cs[:, now])
-            h = torch.mul(o, tanh_cs[:, now], out=hs[:, now])
+            advance_(gate, c[:, :size], cs[:, now], tanh_cs[:, now], hs[:, now])
+            h, c = hs[:, now], cs[:, now]
             start += size
-        ctx.save_for_backward(gates, weight, h0, c0, hs, cs, tanh_cs)
+        ctx.save_for_backward(words, w_ih, w_hh, gates, h0, c0, hs, cs, tanh_cs)
         ctx.sizes = sizes
         ctx.set_materialize_grads(False)
         return hs, cs
 
     @staticmethod
     def backward(ctx, grad_hs, grad_cs):  # type: ignore[no-untyped-def]
-        gates, weight, h0, c0, hs, cs, tanh_cs = ctx.saved_tensors
-        hidden, sizes = h0.size(2), ctx.sizes
+        words, w_ih, w_hh, gates, h0, c0, hs, cs, tanh_cs = ctx.saved_tensors
+        sizes = ctx.sizes
         grad_gates = torch.empty_like(gates)
         previous_hs = torch.empty_like(hs)
         dh, dc = torch.zeros_like(h0), torch.zeros_like(c0)
@@ -103,22 +94,8 @@ class _Recurrence(torch.autograd.Function):
                 dh_now += grad_hs[:, now]
             if grad_cs is not None:
                 dc_now += grad_cs[:, now]
-            i, f, g, o = gates[:, now].chunk(4, -1)
-            di, df, dg, do = grad_gates[:, now].chunk(4, -1)
-            tanh_c = tanh_cs[:, now]
-            torch.mul(dh_now, tanh_c, out=do)
-            dc_now += torch.ops.aten.tanh_backward(dh_now * o, tanh_c)
-            torch.mul(dc_now, g, out=di)
-            torch.mul(dc_now, previous_c, out=df)
-            torch.ops.aten.tanh_backward(dc_now * i, g, grad_input=dg)
-            dc_now *= f
-            grad = grad_gates[:, now]
-            _sigmoid_backward_(grad[..., : 2 * hidden], gates[:, now][..., : 2 * hidden])  # i and f
-            _sigmoid_backward_(do, o)
-            dh_now.copy_(torch.bmm(grad, weight))
+            retreat_(grad_gates[:, now], dc_now, dh_now, gates[:, now], previous_c, tanh_cs[:, now])
+            dh_now.copy_(torch.bmm(grad_gates[:, now], w_hh))
             end -= size
-        return grad_gates, torch.bmm(grad_gates.mT, previous_hs), dh, dc, None
-
-
-def _sigmoid_backward_(grad: Tensor, output: Tensor) -> None:
-    grad.copy_(torch.ops.aten.sigmoid_backward(grad, output))
+        grad_w_ih, grad_w_hh = (torch.bmm(grad_gates.mT, x) for x in (words, previous_hs))
+        return torch.bmm(grad_gates, w_ih), grad_w_ih, grad_w_hh, grad_gates.sum(1), dh, dc, None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from model.batches import PAD, SourceBatch
+from model.batches import PAD, SourceBatch, take
 from model.copy_network import CopyGate, CopyNetwork, DecoderStep
 from model.coverage_attention import AttentionMemory, CoverageAttention
 from model.rnn import BiLSTM, join_directions
@@ -25,7 +25,7 @@ class DocumentMemory(NamedTuple):
     extended: Tensor  # (B, S) article words as extended ids
 
     def select(self, rows: Tensor | slice) -> DocumentMemory:
-        return DocumentMemory(self.attention.select(rows), self.extended[rows])
+        return DocumentMemory(self.attention.select(rows), take(self.extended, rows))
 
 
 class DecoderState(NamedTuple):
@@ -36,7 +36,7 @@ class DecoderState(NamedTuple):
     output: Tensor  # (B, E) what the vocabulary is compared with
 
     def select(self, rows: Tensor | slice) -> DecoderState:
-        return DecoderState(*(field[rows] for field in self))
+        return DecoderState(*(take(field, rows) for field in self))
 
 
 class PointerGenerator(CopyNetwork):
@@ -59,8 +59,8 @@ class PointerGenerator(CopyNetwork):
         self.projection = nn.Linear(3 * n_hidden, emb_dim)
         self.copy_gate = CopyGate(2 * n_hidden, n_hidden, emb_dim)
 
-    def encode(self, source: SourceBatch) -> tuple[DocumentMemory, DecoderState]:
-        outputs, final = self.encoder(self.embedding(source.words), source.lengths.cpu())
+    def read(self, source: SourceBatch, embedded: Tensor) -> tuple[DocumentMemory, DecoderState]:
+        outputs, final = self.encoder(embedded, source.lengths.cpu())
         h, c = (join_directions(state, directions=2).squeeze(0) for state in final)  # (B, 2H)
         h, c = torch.relu(self.initial_h(h)), torch.relu(self.initial_c(c))
         memory = DocumentMemory(self.attention.remember(outputs, source.lengths), source.extended)

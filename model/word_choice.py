@@ -7,19 +7,19 @@ extended vocabulary is never built.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from model.batches import SourceBatch
+from model.batches import SourceBatch, take
 from model.copy_network import PROBABILITY_FLOOR, CopyNetwork, DecoderStep, extended_partition
+from model.vocabulary_softmax import LOG2_E
 
-_TILE, _ROWS = 2048, 256  # the logits of so many words and hypotheses stay in the processor's cache
+_TILE, _ROWS = 2048, 512  # the logits of so many words and hypotheses stay in the processor's cache
 IMPOSSIBLE = -PROBABILITY_FLOOR  # "probability" of a word that is listed twice: its logarithm is -inf
 _SAFE_EXPONENT = 100.0  # a sum of exp2 neither overflows nor vanishes in float32
-_LOG2_E = 1 / math.log(2)
 
 
 class SourceWords(NamedTuple):
@@ -33,7 +33,7 @@ class SourceWords(NamedTuple):
     n_extra: Tensor  # (B,)
 
     def select(self, rows: Tensor) -> SourceWords:
-        return SourceWords(*(field[rows] for field in self))
+        return SourceWords(*(take(field, rows) for field in self))
 
 
 class Candidates(NamedTuple):
@@ -68,26 +68,39 @@ def _unused(numbers: Tensor, k: int) -> Tensor:
 
 def candidates(network: CopyNetwork, step: DecoderStep, source: SourceWords, k: int) -> Candidates:
     """Words among which are the k most probable ones of the mixture, each once."""
+    B = len(source.ids)
+
+    def by_source(x: Tensor) -> Tensor:
+        return x.view(B, -1, x.size(-1))  # (B, K, ...) the K decoders of each source
+
     output = step.state.output  # (R, E)
-    top, top_words, partition = top_of_vocabulary(output, network.embedding.weight, k)
-    partition = extended_partition(partition, source.n_extra, network.extra_logit)[:, None]
-    p_copy = torch.sigmoid(step.copy)[:, None]
+    top, top_words, partition = (by_source(x) for x in top_of_vocabulary(output, network.embedding.weight, k))
+    partition = extended_partition(partition, source.n_extra[:, None, None], network.extra_logit)  # (B, K, 1)
+    p_copy = by_source(torch.sigmoid(step.copy)[:, None])
+    p_generate = 1 - p_copy
 
-    source_logits = torch.bmm(source.embedding, output[:, :, None]).squeeze(2)  # (R, S)
-    source_logits = source_logits.masked_fill(source.outside, network.extra_logit)
-    copied = torch.zeros_like(step.attention).scatter_add_(1, source.slots, step.attention).mul_(p_copy)
-    from_source = (1 - p_copy) * torch.exp(source_logits - partition) + copied
-    again = source.slots != torch.arange(source.slots.size(1), device=output.device)
+    source_logits = torch.bmm(by_source(output), source.embedding.mT)  # (B, K, S)
+    source_logits.masked_fill_(source.outside[:, None], network.extra_logit)
+    attention = by_source(step.attention)
+    slots = source.slots[:, None].expand(attention.shape)
+    copied = torch.zeros_like(attention).scatter_add_(2, slots, attention).mul_(p_copy)
+    from_source = torch.exp(source_logits - partition).mul_(p_generate).add_(copied)
+    again = source.slots != torch.arange(source.slots.size(1), device=output.device)  # (B, S)
 
-    listed = (top_words[:, :, None] == source.ids[:, None]).any(2)  # among the source's words
-    generated = (1 - p_copy) * torch.exp(top - partition)
-    absent = source.spare >= network.vocab_size + source.n_extra[:, None]
-    spared = ((1 - p_copy) * torch.exp(network.extra_logit - partition)).expand(absent.shape)
+    listed = (top_words[..., None] == source.ids[:, None, None]).any(3)  # (B, K, k) among the source's words
+    generated = p_generate * torch.exp(top - partition)
+    absent = source.spare >= network.vocab_size + source.n_extra[:, None]  # (B, k)
+    spared = p_generate * torch.exp(network.extra_logit - partition)  # (B, K, 1)
 
-    words = torch.cat([source.ids, top_words, source.spare], 1)
-    probabilities = torch.cat([from_source, generated, spared], 1)
-    impossible = torch.cat([again, listed, absent], 1)
-    return Candidates(words, probabilities.masked_fill(impossible, IMPOSSIBLE), copied)
+    def joined(*parts: Tensor) -> Tensor:
+        """(B, n) or (B, K, n) each -> (R, all of n)"""
+        wide = [part if part.dim() == 3 else part[:, None] for part in parts]
+        return torch.cat([part.expand(-1, attention.size(1), -1) for part in wide], 2).flatten(0, 1)
+
+    words = joined(source.ids, top_words, source.spare)
+    probabilities = joined(from_source, generated, spared.expand(-1, -1, absent.size(1)))
+    probabilities.masked_fill_(joined(again, listed, absent), IMPOSSIBLE)
+    return Candidates(words, probabilities, copied.flatten(0, 1))
 
 
 def log_probability(probability: Tensor) -> Tensor:
@@ -95,7 +108,7 @@ def log_probability(probability: Tensor) -> Tensor:
 
 
 def top_of_vocabulary(outputs: Tensor, embedding: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The k largest logits o . E_v (R, k), their ids (R, k), and the log partition (R,)."""
+    """The k largest logits o . E_v (R, k), their ids (R, k), and the log partition (R, 1)."""
     if outputs.is_cuda:
         return _top_of_all(outputs, embedding, k)
     blocks = [_top_by_tiles(block, embedding, k) for block in outputs.split(_ROWS)]
@@ -114,7 +127,7 @@ def _top_by_tiles(outputs: Tensor, embedding: Tensor, k: int) -> tuple[Tensor, T
     logits = outputs.new_empty(len(outputs), tile)
     largest = outputs.new_full(logits.shape, float("-inf"))  # of words v, v + tile, v + 2 tile, ...
     total = outputs.new_zeros(len(outputs))
-    scaled = outputs * _LOG2_E  # exp2 takes half the time of exp
+    scaled = outputs * LOG2_E
     for start in range(0, V, tile):
         rows = embedding[start : start + tile]
         here = slice(len(rows))
@@ -123,7 +136,7 @@ def _top_by_tiles(outputs: Tensor, embedding: Tensor, k: int) -> tuple[Tensor, T
         total += now.exp2_().sum(1)
     if not bool((largest.amax(1).abs() < _SAFE_EXPONENT).all()):
         return _top_of_all(outputs, embedding, k)
-    return *_top_of_classes(outputs, embedding, largest, k), total.log()
+    return *_top_of_classes(outputs, embedding, largest, k), total.log()[:, None]
 
 
 def _top_of_classes(outputs: Tensor, embedding: Tensor, largest: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -134,11 +147,12 @@ def _top_of_classes(outputs: Tensor, embedding: Tensor, largest: Tensor, k: int)
     members = torch.arange(0, len(embedding), tile)
     words = (classes[:, :, None] + members).flatten(1)  # (R, k * members)
     known = words < len(embedding)
-    logits = torch.bmm(embedding[words.where(known, 0)], outputs[:, :, None]).squeeze(2)
+    rows = F.embedding(words.where(known, 0), embedding)  # (R, k * members, E)
+    logits = torch.bmm(outputs[:, None], rows.mT).squeeze(1)
     top, index = logits.masked_fill(~known, float("-inf")).topk(min(k, len(embedding)), 1)
     return top, words.gather(1, index)
 
 
 def _top_of_all(outputs: Tensor, embedding: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
     logits = outputs @ embedding.T
-    return *logits.topk(min(k, len(embedding)), 1), logits.logsumexp(1)
+    return *logits.topk(min(k, len(embedding)), 1), logits.logsumexp(1, keepdim=True)

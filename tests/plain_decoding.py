@@ -89,8 +89,9 @@ def plain_beam(
         alive = [hypothesis for i in running for hypothesis in beams[i]]
         last = torch.tensor([min(h.words[-1], abstractor.vocab_size) for h in alive])
         last = last.masked_fill(last == abstractor.vocab_size, UNK)
-        sides = (("h", 1), ("c", 1), ("output", 0))
-        joined = DecoderState(*(torch.cat([getattr(h.state, name) for h in alive], dim) for name, dim in sides))
+        states = [hypothesis.state for hypothesis in alive]
+        h, c = (tuple(map(torch.cat, zip(*side, strict=True))) for side in zip(*(s[:2] for s in states), strict=True))
+        joined = DecoderState(h, c, torch.cat([state.output for state in states]))
         rows = memory.select(torch.tensor(owners))
         step = abstractor.step(abstractor.embedding(last), joined, rows)
         log_probs = dense_log_probs(abstractor, step, rows)

@@ -16,6 +16,7 @@ from test_extractor import check_gradients
 from data.collate import collate_pairs
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
+from model import step_gradients
 from model.abstractor import Abstractor
 from model.batches import RewritingBatch, SourceBatch
 from model.copy_network import extended_partition, rows_per_step
@@ -161,6 +162,39 @@ def test_log_partition_and_logit_equal_the_plain_formula(seed, rows):
     assert torch.allclose(partition, logits.logsumexp(1))
     assert torch.allclose(logit, logits[torch.arange(rows), targets])
     assert torch.autograd.gradcheck(lambda o, e: log_partition_and_logit(o, e, targets), (outputs, embedding))
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1e-3])
+def test_a_large_vocabulary_is_summed_tile_by_tile(scale):
+    """Logits of several hundred need the softmax's maximum subtracted; small ones do not."""
+    torch.manual_seed(0)
+    leaves = [(scale * torch.randn(5, 16)).requires_grad_(), torch.randn(2500, 16, requires_grad=True)]
+    targets = torch.tensor([0, 1023, 1024, 2499, 7])
+
+    def plain(outputs, embedding, targets):
+        logits = outputs @ embedding.T
+        return logits.logsumexp(1), logits.gather(1, targets[:, None]).squeeze(1)
+
+    results = [torch.stack(formula(*leaves, targets)) for formula in (log_partition_and_logit, plain)]
+    torch.testing.assert_close(*results, rtol=1e-5, atol=1e-4)
+    weight = torch.randn(2, 5)
+    gradients = [torch.autograd.grad((result * weight).sum(), leaves) for result in results]
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_gradients_made_once_for_all_steps_equal_those_of_autograd(monkeypatch, layers):
+    torch.manual_seed(layers)
+    net, pairs = network(n_layer=layers).double(), random_pairs(layers, 6, 40, source=(1, 8), target=(1, 9))
+
+    def gradients():
+        return torch.autograd.grad(net(pairs).pow(2).sum(), list(net.parameters()))
+
+    ours = gradients()
+    monkeypatch.setattr(step_gradients, "_deferred", lambda shared: False)
+    for (name, _), a, b in zip(net.named_parameters(), ours, gradients(), strict=True):
+        assert torch.allclose(a, b, atol=1e-12), name
 
 
 def test_extra_words_enter_the_partition_with_a_constant_logit():

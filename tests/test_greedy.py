@@ -68,7 +68,7 @@ def test_tiled_vocabulary_equals_the_whole_product(size, scale, k):
     logits = outputs @ embedding.T
     torch.testing.assert_close(top, logits.topk(k, 1).values, rtol=1e-5, atol=1e-4)
     torch.testing.assert_close(logits.gather(1, words), top, rtol=1e-5, atol=1e-4)
-    torch.testing.assert_close(partition, logits.logsumexp(1), rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(partition, logits.logsumexp(1, keepdim=True), rtol=1e-5, atol=1e-4)
 
 
 def test_share_copied_is_one_for_unknown_words_and_zero_for_words_the_source_lacks():

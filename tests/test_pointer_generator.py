@@ -103,16 +103,16 @@ def test_the_kernel_for_cpus_equals_the_one_for_other_devices(monkeypatch, cover
 def test_hypotheses_of_one_article_read_the_same_memory(monkeypatch):
     attention = CoverageAttention(6, 4, coverage=True).double()
     memory = attention.remember(torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3]))
-    many = memory.select(torch.tensor([0, 0, 1, 1])).select(torch.tensor([3, 0, 1]))
-    query, seen = torch.randn(3, 4, dtype=torch.float64), torch.rand(3, 5, dtype=torch.float64)
+    both = memory.select(torch.tensor([1, 0]))
+    query, seen = torch.randn(4, 4, dtype=torch.float64), torch.rand(4, 5, dtype=torch.float64)
     for kernel in (coverage_attention._attend, coverage_attention._attend_by_torch):
         monkeypatch.setattr(coverage_attention, "_attend", kernel)
-        weights, context = attention(many, query, seen)
-        for row, owner in enumerate([1, 0, 0]):
+        weights, context = attention(both, query, seen)
+        for row, owner in enumerate([1, 1, 0, 0]):
             one = memory.select(torch.tensor([owner]))
             alone = attention(one, query[row : row + 1], seen[row : row + 1])
             assert torch.allclose(weights[row], alone[0][0]) and torch.allclose(context[row], alone[1][0])
-        assert not weights[0, 3:].any() and torch.allclose(weights.sum(1), weights.new_ones(3))
+        assert not weights[:2, 3:].any() and torch.allclose(weights.sum(1), weights.new_ones(4))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -238,6 +238,15 @@ def test_one_sentence_articles_and_empty_abstracts_are_learned_from(tmp_path):
     assert torch.isfinite(step.losses).all()
 
 
+def test_a_process_without_validation_articles_adds_nothing_under_the_same_names(tmp_path):
+    store = toy_corpus(2, 1)
+    objective = training(agent(vocab_size=len(store.lexicon)), store, tmp_path)
+    with torch.no_grad():
+        some, none = (objective.validate(batches, 0) for batches in ([batch_of(store, Vocabulary(store.lexicon))], []))
+    assert none[:2] == (0.0, 0) and not any(none[2].values())
+    assert list(none[2]) == list(some[2]) and some[1] == 2
+
+
 def test_the_reward_flag_acts(tmp_path):
     """The sentence has the summary's words in another order: 2/3 in sequence, one bigram of two."""
     store = TokenStore.from_texts([["c a b"]], [["a b c"]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -125,7 +124,7 @@ class ActorCriticTraining:
 
     def validate(self, batches: Iterable[RLBatch], step: int) -> Validation:
         """100 ROUGE-1 F1 of greedy extraction and rewriting, as released, and what else is worth a curve."""
-        sums: dict[str, float] = defaultdict(float)
+        sums = dict.fromkeys(("reward", "extracted", "stop_rate"), 0.0)  # a process may have no batch at all
         count, rouge = 0, 0.0
         examples: list[Example] = []
         for batch in batches:
