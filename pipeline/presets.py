@@ -41,7 +41,7 @@ PAPER = Preset(
 # The sample corpus has 6,000 articles of a small world: smaller networks, higher learning rates, fewer updates.
 _WORDS: Flags = {"vsize": 2500, "emb_dim": 64}
 _EXTRACTOR: Flags = {**_WORDS, "conv_hidden": 64, "lstm_hidden": 128, "max_steps": 600, "ckpt_freq": 150}
-_AGENT: Flags = {"lr": 3e-4, "max_steps": 400, "ckpt_freq": 50}
+_AGENT: Flags = {"lr": 3e-4, "max_steps": 600, "ckpt_freq": 100}
 _FLAT: Flags = {"lr": 2e-3, "batch": 16}
 SAMPLE = Preset(
     flags={
