@@ -30,9 +30,13 @@ class AdditiveAttention(nn.Module):
         return memory @ self.key_weight
 
     def scores(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """keys: (B, N, H), queries: (B, T, H) -> (B, T, N)"""
+        """keys: (B, N, H), queries: (B, T, H) -> (B, T, N)
+
+        tanh(x) = 2 sigmoid(2x) - 1; a CPU computes the sigmoid several times faster.
+        """
         projected = queries @ self.query_weight
-        return torch.tanh(keys[:, None] + projected[:, :, None]) @ self.v
+        doubled = torch.add(2 * projected[:, :, None], keys[:, None], alpha=2)  # (B, T, N, H)
+        return torch.sigmoid(doubled) @ (2 * self.v) - self.v.sum()
 
 
 class BilinearAttention(nn.Module):
