@@ -28,6 +28,7 @@ from training.model_directory import (
     read_meta,
     write_checkpoint,
 )
+from training.supervised import MaximumLikelihood
 
 EXTRACTOR = ["--vsize", 300, "--emb_dim", 16, "--conv_hidden", 12, "--lstm_hidden", 20, "--workers", 0]
 REWRITER = ["--vsize", 300, "--emb_dim", 16, "--n_hidden", 20, "--workers", 0]
@@ -91,6 +92,23 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(monkeypatch, data, tmp_
     assert [line["step"] for line in read_metrics(tmp_path / "killed" / "metrics.jsonl") if "loss" in line] == list(
         range(1, 61)
     )
+
+
+def test_a_validation_that_was_interrupted_is_made_up_for(monkeypatch, data, tmp_path):
+    flags = [*EXTRACTOR, "--data_dir", data, "--ckpt_freq", 4, "--max_steps", 10, "--patience", 1]
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises((KeyboardInterrupt, SystemExit)):
+        patch.setattr(MaximumLikelihood, "validate", interrupted)
+        call(monkeypatch, "train_extractor_ml.py", *flags, "--path", tmp_path / "parts")
+    assert not checkpoints(tmp_path / "parts")
+    call(monkeypatch, "train_extractor_ml.py", *flags, "--path", tmp_path / "parts", "--resume")
+    call(monkeypatch, "train_extractor_ml.py", *flags, "--path", tmp_path / "whole")
+    assert_same_weights(tmp_path / "parts", tmp_path / "whole")
+    names = [[checkpoint.path.name for checkpoint in checkpoints(tmp_path / run)] for run in ("parts", "whole")]
+    assert names[0] == names[1] and names[0]
 
 
 @pytest.mark.slow

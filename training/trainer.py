@@ -102,6 +102,8 @@ class Trainer:
         self.update_count = 0
         self.best: float | None = None
         self.stale = 0  # validations since the best
+        self.validated_at = 0  # update
+        self._updating = self._interrupted = False
         self.log = MetricsLog(self.directory, objective.net) if processes.main else None
 
     def fit(self) -> None:
@@ -109,12 +111,20 @@ class Trainer:
         if self.flags.resume:
             self._restore()
         for stop in (signal.SIGINT, signal.SIGTERM):  # a background job would ignore Ctrl-C
-            signal.signal(stop, signal.default_int_handler)
+            signal.signal(stop, self._interrupt)
         if not self._finished():
             self._train()
         if not any(checkpoint.step == self.update_count for checkpoint in checkpoints(self.directory)):
             self._validate(last=True)
-        self._say(self._summary())
+        if self.processes.main:
+            best = best_checkpoint(self.directory, highest=self.objective.highest_is_best)
+            self._say(f"{self.update_count} updates, best validation {best.metric:.4f}, in {self.directory}")
+
+    def _interrupt(self, _signal: int, _frame: object) -> None:
+        """An update is either done or not."""
+        self._interrupted = True
+        if not self._updating:
+            raise KeyboardInterrupt
 
     def _train(self) -> None:
         saved_at = time.monotonic()
@@ -123,13 +133,13 @@ class Trainer:
             bar.disable = bar.disable or not self.processes.main
             try:
                 for batch in self.training_batches(self.update_count):
-                    metrics = self._update(batch)
-                    bar.set_postfix({key: f"{metrics[key]:.3g}" for key in ("loss", "reward") if key in metrics})
-                    bar.update()
-                    if self.update_count % self.flags.ckpt_freq == 0:
+                    if self.update_count > self.validated_at and self.update_count % self.flags.ckpt_freq == 0:
                         self._validate()
                     if self._finished():
                         break
+                    metrics = self._update(batch)
+                    bar.set_postfix({key: f"{metrics[key]:.3g}" for key in ("loss", "reward") if key in metrics})
+                    bar.update()
                     if time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
                         self._save()
                         saved_at = time.monotonic()
@@ -140,6 +150,14 @@ class Trainer:
         self._save()
 
     def _update(self, batch: Any) -> dict[str, float]:
+        self._updating = True
+        metrics = self._take_update(batch)
+        self._updating = False
+        if self._interrupted:
+            raise KeyboardInterrupt
+        return metrics
+
+    def _take_update(self, batch: Any) -> dict[str, float]:
         started = time.perf_counter()
         torch.manual_seed(_update_seed(self.flags.seed, self.update_count, self.processes.rank))
         self.objective.network.train()
@@ -179,6 +197,7 @@ class Trainer:
         if not last:
             self.best, self.stale = (metric, 0) if improved else (self.best, self.stale + 1)
             self.scheduler.step(metric)
+            self.validated_at = self.update_count
         if self.log:
             net, network = self.objective.net, self.objective.network
             write_checkpoint(self.directory, net, network, metric, self.update_count, self.optimizer)
@@ -218,6 +237,7 @@ class Trainer:
             "scheduler": self.scheduler.state_dict(),
             "best": self.best,
             "stale": self.stale,
+            "validated_at": self.validated_at,
         }
         with atomic_file(self.directory / "resume.pt", "wb") as file:
             torch.save(content, file)
@@ -234,13 +254,10 @@ class Trainer:
             raise UserError(f"{path} does not fit this run ({reason}); was it started with other flags?") from None
         self.optimizer.load_state_dict(content["optimizer"])
         self.scheduler.load_state_dict(content["scheduler"])
-        self.update_count, self.best, self.stale = content["update_count"], content["best"], content["stale"]
+        self.update_count, self.validated_at = content["update_count"], content["validated_at"]
+        self.best, self.stale = content["best"], content["stale"]
         if self.log:
             self.log.forget_after(self.update_count)
-
-    def _summary(self) -> str:
-        best = "no validation yet" if self.best is None else f"best validation {self.best:.4f}"
-        return f"{self.update_count} updates, {best}, in {self.directory}"
 
     def _say(self, text: str) -> None:
         if self.processes.main:
