@@ -46,6 +46,7 @@ class Runner:
     def run(self, stages: Sequence[Stage], forced: Sequence[Stage]) -> list[Stage]:
         """Returns the stages that failed; those that need them are not begun."""
         signal.signal(signal.SIGTERM, self._terminate)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job would ignore it, the stages not
         try:
             return self._run(stages, forced)
         except KeyboardInterrupt:
