@@ -25,6 +25,7 @@ from model.actor_critic import ActorCritic, greedy
 from model.batches import END, START, UNK, SourceBatch
 from model.beam_search import REPEATED
 from model.copy_network import EXTRA_LOGIT, PROBABILITY_FLOOR
+from model.step_gradients import StepAttention
 
 
 @dataclass
@@ -92,7 +93,7 @@ def plain_beam(
         states = [hypothesis.state for hypothesis in alive]
         h, c = (tuple(map(torch.cat, zip(*side, strict=True))) for side in zip(*(s[:2] for s in states), strict=True))
         joined = DecoderState(h, c, torch.cat([state.output for state in states]))
-        rows = memory.select(torch.tensor(owners))
+        rows = rows_of(memory, torch.tensor(owners))
         step = abstractor.step(abstractor.embedding(last), joined, rows)
         log_probs = dense_log_probs(abstractor, step, rows)
         values, words = log_probs.topk(min(beam, log_probs.size(1)), 1)
@@ -118,6 +119,14 @@ def plain_beam(
         if not running:
             break
     return [[_result(h) for h in (finished[i] + beams[i] * (i in running))[:beam]] for i in range(batch)]
+
+
+def rows_of(memory: SourceMemory, owners: torch.Tensor) -> SourceMemory:
+    """A copy of its source's memory for every hypothesis."""
+    keys, padding = memory.attention.keys[owners], memory.attention.padding[owners]
+    return SourceMemory(
+        StepAttention(keys, padding), memory.extended[owners], memory.n_extra[owners], memory.weights
+    )
 
 
 def _walk(children: list[PlainHypothesis], finished: list[PlainHypothesis], beam: int) -> list[PlainHypothesis]:
