@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -67,17 +68,17 @@ class Summarizes(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class Recipe(ABC):
     """What a process must know to build what summarizes."""
 
     device: str = "cpu"
 
-    def build(self) -> Summarizes:
-        raise NotImplementedError
+    @abstractmethod
+    def build(self) -> Summarizes: ...
 
+    @abstractmethod
     def metas(self) -> dict[str, Meta | None]:
         """The models' descriptions, as log.json has them."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

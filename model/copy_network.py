@@ -7,6 +7,7 @@ where words outside the vocabulary that stand in the source have the constant lo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -41,7 +42,7 @@ class CopyGate(nn.Module):
         return context @ self.v_context + state @ self.v_state + inputs @ self.v_input + self.b
 
 
-class CopyNetwork(nn.Module):
+class CopyNetwork(nn.Module, ABC):
     """A subclass says how it reads the source and takes a step; the loss and the searches follow."""
 
     embedding: nn.Embedding  # of encoder, decoder and output projection
@@ -51,13 +52,13 @@ class CopyNetwork(nn.Module):
     def vocab_size(self) -> int:
         return self.embedding.num_embeddings
 
+    @abstractmethod
     def read(self, source: SourceBatch, embedded: Tensor) -> tuple[Any, Any]:
         """embedded: (B, S, E) -> the memory, with `extended` (B, S) and `select(rows)`, and the first state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, embedded: Tensor, state: Any, memory: Any) -> DecoderStep:
         """embedded: (R, E), the previous words of R = B * K decoders, K for each of the memory's B sources."""
-        raise NotImplementedError
 
     def encode(self, source: SourceBatch) -> tuple[Any, Any]:
         return self.read(source, self.embedding(source.words))

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 from model.attention import xavier
 from model.batches import mask_of, take
 from model.rnn import small_uniform
+from model.step_gradients import hand_on
 
 
 class AttentionMemory(NamedTuple):
@@ -45,7 +46,7 @@ class CoverageAttention(nn.Module):
         """outputs: (B, S, M)"""
         keys = 2 * (outputs @ self.key_weight + self.bias)
         gradients = _Gradients(keys, outputs)
-        keys, outputs = _Collect.apply(keys, outputs, gradients)
+        keys, outputs = hand_on(gradients.take, keys, outputs)
         padding = torch.zeros_like(keys[:, :, 0]).masked_fill_(~mask_of(lengths, keys.size(1)), float("-inf"))
         return AttentionMemory(keys, outputs, padding, gradients)
 
@@ -90,24 +91,10 @@ class _Gradients:
             self._sums = torch.zeros_like(self.of[0]), torch.zeros_like(self.of[1])
         return self._sums
 
-    def take(self) -> tuple[Tensor, Tensor] | None:
+    def take(self, *given: Tensor | None) -> tuple[Tensor | None, ...]:
+        """Once; what is given, where autograd has added up (`_attend_by_torch`)."""
         sums, self._sums = self._sums, None
-        return sums
-
-
-class _Collect(torch.autograd.Function):
-    """Hands keys and values on; backward runs after all steps' and passes on what they have added up."""
-
-    @staticmethod
-    def forward(ctx, keys, values, gradients):  # type: ignore[no-untyped-def]
-        ctx.gradients = gradients
-        ctx.set_materialize_grads(False)
-        return keys.view_as(keys), values.view_as(values)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad_keys, grad_values):  # type: ignore[no-untyped-def]
-        return *(ctx.gradients.take() or (grad_keys, grad_values)), None
+        return sums or given
 
 
 class _Attend(torch.autograd.Function):

@@ -2,6 +2,7 @@
 
 Autograd would make a gradient of the whole weight or memory at every step, and add them up. On a CPU, the steps only
 put away what they multiplied, and the gradient is one product over all of them. One object serves one pass.
+Whatever the way of adding up, `hand_on` is what calls for the sum when the last step's backward is done.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from model.batches import take
 from model.lstm_cell import lstm_cell
 
 Cell = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # inputs, h, c -> h, c
+Gradients = Callable[..., tuple[Tensor | None, ...]]
 _Steps = list[tuple[Tensor, ...]]
 
 
@@ -28,8 +30,11 @@ class StepLinear:
         self._steps: _Steps | None = None
         self.weight, self.bias = weight, bias
         if _deferred(weight):
-            self._steps = []
-            self.weight, self.bias = _Weight.apply(weight, bias, self._steps)
+            steps: _Steps = []
+            biases = () if bias is None else (bias,)
+            self.weight, *biased = hand_on(lambda *given: _weight_gradients(steps)[: len(given)], weight, *biases)
+            self.bias = biased[0] if biased else None
+            self._steps = steps
 
     def __call__(self, inputs: Tensor) -> Tensor:
         if self._steps is None:
@@ -44,8 +49,10 @@ class StepAttention:
         self._steps: _Steps | None = None
         self.keys, self.padding = keys, padding
         if _deferred(keys):
-            self._steps = []
-            self.keys = _Keys.apply(keys, self._steps)
+            steps: _Steps = []
+            shape = keys.shape
+            (self.keys,) = hand_on(lambda _: (_keys_gradient(steps, shape),), keys)
+            self._steps = steps
 
     def __call__(self, queries: Tensor) -> tuple[Tensor, Tensor]:
         """(B * K, H) -> weights (B * K, S), context (B * K, H)"""
@@ -71,21 +78,43 @@ def _deferred(shared: Tensor) -> bool:
     return shared.device.type == "cpu" and shared.requires_grad and torch.is_grad_enabled()
 
 
-class _Weight(torch.autograd.Function):
-    """Hands weight and bias on; backward runs after that of all steps."""
+def hand_on(gradients: Gradients, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """The same tensors; `gradients` is asked for theirs after the backward of all that used them. It is given what
+    autograd has added up itself, None where nothing."""
+    return _HandOn.apply(gradients, *tensors)
 
+
+class _HandOn(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, weight, bias, steps):  # type: ignore[no-untyped-def]
-        ctx.steps = steps
+    def forward(ctx, gradients, *tensors):  # type: ignore[no-untyped-def]
+        ctx.gradients = gradients
         ctx.set_materialize_grads(False)
-        return weight.view_as(weight), None if bias is None else bias.view_as(bias)
+        return tuple(tensor.view_as(tensor) for tensor in tensors)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, _grad_weight, _grad_bias):  # type: ignore[no-untyped-def]
-        inputs, grads = (torch.cat(parts) for parts in zip(*ctx.steps, strict=True))
-        ctx.steps.clear()
-        return grads.T @ inputs, grads.sum(0) if ctx.needs_input_grad[1] else None, None
+    def backward(ctx, *given):  # type: ignore[no-untyped-def]
+        return None, *ctx.gradients(*given)
+
+
+def _weight_gradients(steps: _Steps) -> tuple[Tensor, Tensor]:
+    """Of weight and bias."""
+    inputs, grads = (torch.cat(parts) for parts in zip(*steps, strict=True))
+    steps.clear()
+    return grads.T @ inputs, grads.sum(0)
+
+
+def _keys_gradient(steps: _Steps, shape: torch.Size) -> Tensor:
+    """The sum over steps of scores' gradient x query and weights x context's gradient, as one product."""
+    B, S, H = shape
+    left = steps[0][0].new_zeros(2 * len(steps), B, S)
+    right = left.new_zeros(2 * len(steps), B, H)
+    for t, (grad_scores, queries, weights, grad_context) in enumerate(steps):
+        rows = len(queries)
+        left[2 * t, :rows], left[2 * t + 1, :rows] = grad_scores, weights
+        right[2 * t, :rows], right[2 * t + 1, :rows] = queries, grad_context
+    steps.clear()
+    return torch.bmm(left.permute(1, 2, 0), right.transpose(0, 1))
 
 
 class _Linear(torch.autograd.Function):
@@ -101,30 +130,6 @@ class _Linear(torch.autograd.Function):
         inputs, weight = ctx.saved_tensors
         ctx.steps.append((inputs, grad))
         return grad @ weight, None, None, None
-
-
-class _Keys(torch.autograd.Function):
-    """Hands the keys on; backward runs after that of all steps."""
-
-    @staticmethod
-    def forward(ctx, keys, steps):  # type: ignore[no-untyped-def]
-        ctx.steps, ctx.shape = steps, keys.shape
-        ctx.set_materialize_grads(False)
-        return keys.view_as(keys)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, _grad_keys):  # type: ignore[no-untyped-def]
-        """The sum over steps of scores' gradient x query and weights x context's gradient, as one product."""
-        B, S, H = ctx.shape
-        left = ctx.steps[0][0].new_zeros(2 * len(ctx.steps), B, S)
-        right = left.new_zeros(2 * len(ctx.steps), B, H)
-        for t, (grad_scores, queries, weights, grad_context) in enumerate(ctx.steps):
-            rows = len(queries)
-            left[2 * t, :rows], left[2 * t + 1, :rows] = grad_scores, weights
-            right[2 * t, :rows], right[2 * t + 1, :rows] = queries, grad_context
-        ctx.steps.clear()
-        return torch.bmm(left.permute(1, 2, 0), right.transpose(0, 1)), None
 
 
 class _Attend(torch.autograd.Function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -45,7 +46,7 @@ class Cast:
         return expand(self.library.lists[sort], self.rng, self.value)
 
 
-class Voice:
+class Voice(ABC):
     """Fills templates for one reader; subclasses decide how somebody or some place is mentioned."""
 
     def __init__(self, rng: Random) -> None:
@@ -73,12 +74,12 @@ class Voice:
             name += " " + fill("apposition" if sort == "person" else "business")
         return name + (" 's" if slot.endswith("'s") else "")
 
+    @abstractmethod
     def mention(self, entity: Entity) -> tuple[bool, str]:
         """Whether a reader meets the entity here for the first time, and the name to use."""
-        raise NotImplementedError
 
-    def where(self, cast: Cast) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def where(self, cast: Cast) -> str: ...
 
 
 class Reporter(Voice):
