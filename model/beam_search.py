@@ -19,7 +19,7 @@ from torch import Tensor
 from model.batches import END, START, UNK, SourceBatch, take
 from model.copy_network import CopyNetwork
 from model.greedy_search import Rewritings
-from model.word_choice import IMPOSSIBLE, candidates, log_probability, source_words
+from model.word_choice import IMPOSSIBLE, WordChoice, log_probability
 
 REPEATED = -1e9
 _SHRINK_AT = 0.9  # running share of the batch below which finished sentences are dropped
@@ -51,13 +51,13 @@ def beam_search(
     """K = beam hypotheses of every sentence, best first; scores are float64, -inf where there are fewer than K."""
     n_children = rules.children * beam
     memory, state = network.encode(source)
-    candidate_words = source_words(network, source, n_children)
+    choice = WordChoice.of(network, source, n_children)
     beams = Beams(len(source.words), max_words, beam, diversity, source.words.device, rules)
     for t in range(max_words):
         previous = beams.last_words().flatten()
         previous = previous.masked_fill(previous >= network.vocab_size, UNK)
         step = network.step(network.embedding(previous), state, memory)
-        options = candidates(network, step, candidate_words, n_children)
+        options = choice.candidates(step)
         if t < rules.min_words:
             options.probabilities.masked_fill_(options.words == END, IMPOSSIBLE)
         probabilities, columns = options.probabilities.topk(n_children, 1)
@@ -76,7 +76,7 @@ def beam_search(
         if alive < _SHRINK_AT * len(running):
             rows = running.nonzero().squeeze(1)
             beams.drop(rows)
-            memory, candidate_words = memory.select(rows), candidate_words.select(rows)
+            memory, choice = memory.select(rows), choice.select(rows)
             state = state.select((beam * rows[:, None] + torch.arange(beam, device=rows.device)).flatten())
     return beams.results()
 

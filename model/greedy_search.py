@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.batches import END, START, UNK, SourceBatch
 from model.copy_network import CopyNetwork
-from model.word_choice import candidates, log_probability, source_words
+from model.word_choice import WordChoice, log_probability
 
 _SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
 
@@ -27,7 +27,7 @@ class Rewritings(NamedTuple):
 @torch.no_grad()
 def greedy_search(network: CopyNetwork, source: SourceBatch, max_words: int) -> Rewritings:
     memory, state = network.encode(source)
-    candidate_words = source_words(network, source, 1)
+    choice = WordChoice.of(network, source, 1)
     batch, device = len(source.words), source.words.device
     words = torch.full((batch, max_words), END, device=device)
     attended = torch.zeros_like(words)
@@ -40,7 +40,7 @@ def greedy_search(network: CopyNetwork, source: SourceBatch, max_words: int) -> 
     for t in range(max_words):
         step = network.step(network.embedding(previous), state, memory)
         state = step.state
-        options = candidates(network, step, candidate_words, 1)
+        options = choice.candidates(step)
         probability, best = options.probabilities.max(1, keepdim=True)
         word = options.words.gather(1, best).squeeze(1)
         words[rows, t] = word.where(running, END)
@@ -57,9 +57,5 @@ def greedy_search(network: CopyNetwork, source: SourceBatch, max_words: int) -> 
         if alive < _SHRINK_AT * len(running):
             keep = running.nonzero().squeeze(1)
             rows, previous, running = rows[keep], previous[keep], running[keep]
-            memory, state, candidate_words = (
-                memory.select(keep),
-                state.select(keep),
-                candidate_words.select(keep),
-            )
+            memory, state, choice = memory.select(keep), state.select(keep), choice.select(keep)
     return Rewritings(*(result[:, None] for result in (words, lengths, attended, log_probs, copied)))

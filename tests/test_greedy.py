@@ -6,7 +6,8 @@ from plain_decoding import dense_log_probs, plain_greedy
 from random_models import random_abstractor, random_source
 
 from model.greedy_search import greedy_search
-from model.word_choice import candidates, log_probability, source_words, top_of_vocabulary
+from model.vocabulary_top import VocabularyTop
+from model.word_choice import SourceWords, WordChoice, log_probability
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -28,7 +29,7 @@ def test_candidates_hold_the_best_words_of_the_dense_distribution(seed, k):
     abstractor, source = random_abstractor(seed), random_source(seed, batch=5)
     memory, state = abstractor.encode(source)
     step = abstractor.step(abstractor.embedding(torch.full((5,), 2)), state, memory)
-    found = candidates(abstractor, step, source_words(abstractor, source, k), k)
+    found = WordChoice.of(abstractor, source, k).candidates(step)
     dense = dense_log_probs(abstractor, step, memory)
     best = log_probability(found.probabilities.topk(k, 1).values)
     torch.testing.assert_close(best, dense.topk(k, 1).values)
@@ -43,7 +44,7 @@ def test_no_candidate_is_listed_twice():
     abstractor, source = random_abstractor(0), random_source(0, batch=6, longest=20)
     memory, state = abstractor.encode(source)
     step = abstractor.step(abstractor.embedding(torch.full((6,), 2)), state, memory)
-    found = candidates(abstractor, step, source_words(abstractor, source, 5), 5)
+    found = WordChoice.of(abstractor, source, 5).candidates(step)
     for words, probabilities in zip(found.words, found.probabilities, strict=True):
         possible = words[probabilities >= 0].tolist()
         assert len(possible) == len(set(possible))
@@ -52,7 +53,7 @@ def test_no_candidate_is_listed_twice():
 def test_spare_extended_ids_are_found_beyond_the_sources_own():
     abstractor, source = random_abstractor(3), random_source(3, batch=2, n_extra=8)
     source.extended[:, 0] = 20
-    spare = source_words(abstractor, source, 3).spare
+    spare = SourceWords.of(abstractor, source, 3).spare
     for row, extended in zip(spare.tolist(), source.extended.tolist(), strict=True):
         assert row == [x for x in range(20, 60) if x not in extended][:3]
 
@@ -64,7 +65,7 @@ def test_tiled_vocabulary_equals_the_whole_product(size, scale, k):
     """Logits of several hundred need the softmax's maximum subtracted; small ones do not."""
     torch.manual_seed(size)
     outputs, embedding = scale * torch.randn(6, 16), torch.randn(size, 16)
-    top, words, partition = top_of_vocabulary(outputs, embedding, k)
+    top, words, partition = VocabularyTop(embedding)(outputs, k)
     logits = outputs @ embedding.T
     torch.testing.assert_close(top, logits.topk(k, 1).values, rtol=1e-5, atol=1e-4)
     torch.testing.assert_close(logits.gather(1, words), top, rtol=1e-5, atol=1e-4)
