@@ -19,6 +19,7 @@ from model.batches import UNK, SourceBatch
 from model.beam_search import RELEASED, Rules, beam_search
 from model.copy_network import CopyNetwork
 from model.greedy_search import greedy_search
+from model.vocabulary_top import VocabularyTop
 
 MAX_BATCH = 512  # sentences, or hypotheses of sentences, decoded together
 MAX_SOURCE_WORDS = 16384  # padded source words in one batch: bounds memory whatever the sentences' lengths
@@ -72,6 +73,7 @@ class Rewriter:
         self.beam, self.diversity, self.rules = beam, diversity, rules
         self.max_batch = max(1, max_batch // beam)
         self.device = abstractor.embedding.weight.device
+        self._top = VocabularyTop(abstractor.embedding.weight.detach())
 
     def __call__(self, sentences: Ints) -> list[NDArray[np.int32]]:
         """Sentence numbers in `store.articles` -> the best rewritings' lexicon ids."""
@@ -108,9 +110,11 @@ class Rewriter:
         """The hypotheses of each row, best first."""
         batch = sources.batch.to(self.device)
         if self.beam == 1 and self.rules == RELEASED:
-            found = greedy_search(self.abstractor, batch, self.max_words)
+            found = greedy_search(self.abstractor, batch, self.max_words, self._top)
         else:
-            found = beam_search(self.abstractor, batch, self.max_words, self.beam, self.diversity, self.rules)
+            found = beam_search(
+                self.abstractor, batch, self.max_words, self.beam, self.diversity, self.rules, self._top
+            )
         words, attended, copied = (x.cpu().numpy() for x in (found.words, found.attended, found.copied))
         replaced = words == UNK
         ids = self._lexicon_ids(words, attended, sources)

@@ -19,6 +19,7 @@ from torch import Tensor
 from model.batches import END, START, UNK, SourceBatch, take
 from model.copy_network import CopyNetwork
 from model.greedy_search import Rewritings
+from model.vocabulary_top import VocabularyTop
 from model.word_choice import IMPOSSIBLE, WordChoice, log_probability
 
 REPEATED = -1e9
@@ -47,11 +48,13 @@ def beam_search(
     beam: int,
     diversity: float = 1.0,
     rules: Rules = RELEASED,
+    vocabulary: VocabularyTop | None = None,
 ) -> Rewritings:
-    """K = beam hypotheses of every sentence, best first; scores are float64, -inf where there are fewer than K."""
+    """K = beam hypotheses of every sentence, best first; scores are float64, -inf where there are fewer than K.
+    `vocabulary`: that of the network, where many searches share it."""
     n_children = rules.children * beam
     memory, state = network.encode(source)
-    choice = WordChoice.of(network, source, n_children)
+    choice = WordChoice.of(network, source, n_children, vocabulary)
     beams = Beams(len(source.words), max_words, beam, diversity, source.words.device, rules)
     for t in range(max_words):
         previous = beams.last_words().flatten()

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from model.batches import END, START, UNK, SourceBatch
 from model.copy_network import CopyNetwork
+from model.vocabulary_top import VocabularyTop
 from model.word_choice import WordChoice, log_probability
 
 _SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
@@ -25,9 +26,12 @@ class Rewritings(NamedTuple):
 
 
 @torch.no_grad()
-def greedy_search(network: CopyNetwork, source: SourceBatch, max_words: int) -> Rewritings:
+def greedy_search(
+    network: CopyNetwork, source: SourceBatch, max_words: int, vocabulary: VocabularyTop | None = None
+) -> Rewritings:
+    """`vocabulary`: that of the network, where many searches share it."""
     memory, state = network.encode(source)
-    choice = WordChoice.of(network, source, 1)
+    choice = WordChoice.of(network, source, 1, vocabulary)
     batch, device = len(source.words), source.words.device
     words = torch.full((batch, max_words), END, device=device)
     attended = torch.zeros_like(words)

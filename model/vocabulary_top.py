@@ -15,7 +15,7 @@ Top = tuple[Tensor, Tensor, Tensor]  # the k largest logits o . E_v (R, k), thei
 
 
 class VocabularyTop:
-    """Made once a search: a CPU multiplies faster with columns of the matrix that lie together."""
+    """Made once for a frozen matrix (V, E), of which a CPU multiplies faster with columns that lie together."""
 
     def __init__(self, embedding: Tensor) -> None:
         V = len(embedding)

@@ -63,8 +63,11 @@ class WordChoice(NamedTuple):
     k: int
 
     @classmethod
-    def of(cls, network: CopyNetwork, source: SourceBatch, k: int) -> WordChoice:
-        return cls(network, VocabularyTop(network.embedding.weight), SourceWords.of(network, source, k), k)
+    def of(
+        cls, network: CopyNetwork, source: SourceBatch, k: int, vocabulary: VocabularyTop | None = None
+    ) -> WordChoice:
+        vocabulary = vocabulary or VocabularyTop(network.embedding.weight)
+        return cls(network, vocabulary, SourceWords.of(network, source, k), k)
 
     def select(self, rows: Tensor) -> WordChoice:
         return self._replace(source=self.source.select(rows))
