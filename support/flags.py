@@ -59,7 +59,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(config: type[Config], description: str, argv: Sequence[str] | None = None) -> Config:
-    parser = _Parser(description=description, allow_abbrev=False)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(description=description, allow_abbrev=False, formatter_class=raw)
     kinds = typing.get_type_hints(config)
     fields = dataclasses.fields(config)  # type: ignore[arg-type]
     for field in fields:
