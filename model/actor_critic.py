@@ -23,7 +23,6 @@ class Episode(NamedTuple):
     happened: Tensor  # (B, T) False after an article's stop
     log_probs: Tensor  # (B, T) log pi(c_t, j_t)
     entropies: Tensor  # (B, T)
-    scores: Tensor  # (B, T, N + 1)
     stop: int  # N
 
     def extracted(self) -> list[list[int]]:
@@ -68,21 +67,25 @@ class ActorCritic(HierarchicalEncoder):
         free = memory.mask.clone()
         previous, state = self.actor.start(batch)
         running = torch.ones(batch, dtype=torch.bool, device=h.device)
-        steps: list[tuple[Tensor, ...]] = []
+        # Made before the loop: small tensors that stay would keep the large ones' memory from being used again.
+        actions = torch.full((batch, stop + 1), stop, device=h.device)
+        happened = torch.zeros_like(memory.mask)
+        log_probs, entropies = (h.new_zeros(batch, stop + 1) for _ in range(2))
         for t in range(stop + 1):
             if n_sentences is not None:
                 free = _exactly(free, memory.mask, t < n_sentences)
             scores, state = self.actor.step(memory, previous, state, free)
-            actions = choose(scores)
-            steps.append((actions, running, *_log_prob_and_entropy(scores, actions), scores))
-            running = running & (actions < stop)
+            action = choose(scores)
+            actions[:, t], happened[:, t] = action, running
+            log_probs[:, t], entropies[:, t] = _log_prob_and_entropy(scores, action)
+            running = running & (action < stop)
             if not running.any():
                 break
-            free = free.scatter(1, actions[:, None], False)
+            free = free.scatter(1, action[:, None], False)
             free[:, stop] = True  # a stopped article keeps stopping, unseen
-            previous = pick(memory.rows, actions[:, None]).squeeze(1)
-        actions, happened, log_probs, entropies, all_scores = (torch.stack(x, 1) for x in zip(*steps, strict=True))
-        return Episode(actions, happened, log_probs, entropies, all_scores, stop)
+            previous = pick(memory.rows, action[:, None]).squeeze(1)
+        taken = slice(t + 1)
+        return Episode(actions[:, taken], happened[:, taken], log_probs[:, taken], entropies[:, taken], stop)
 
 
 def _exactly(free: Tensor, mask: Tensor, go_on: bool) -> Tensor:

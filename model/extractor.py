@@ -70,15 +70,15 @@ class RnnExtractor(HierarchicalEncoder):
         memory = self.pointer.remember(*self.encode(articles))
         free = memory.mask.clone()
         previous, state = self.pointer.start(len(free))
-        chosen, scores = [], []
-        for _ in range(min(k, free.size(1))):
+        scores = memory.rows.new_empty(len(free), min(k, free.size(1)))
+        chosen = torch.empty_like(scores, dtype=torch.int64)
+        for t in range(scores.size(1)):
             logits, state = self.pointer.step(memory, previous, state, free)
-            score, best = logits.log_softmax(1).max(1, keepdim=True)  # (B, 1)
-            free.scatter_(1, best, False)
-            previous = pick(memory.rows, best).squeeze(1)
-            chosen.append(best)
-            scores.append(score)
-        return _extractions(torch.cat(chosen, 1), torch.cat(scores, 1), articles.counts)
+            scores[:, t], best = logits.log_softmax(1).max(1)
+            chosen[:, t] = best
+            free.scatter_(1, best[:, None], False)
+            previous = pick(memory.rows, best[:, None]).squeeze(1)
+        return _extractions(chosen, scores, articles.counts)
 
 
 class FfExtractor(HierarchicalEncoder):

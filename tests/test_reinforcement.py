@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +166,22 @@ def test_a_fixed_number_of_sentences_is_taken_whatever_the_stop_action_says():
     for k in (0, 1, 3):
         extracted = network.act(h, mask, greedy, n_sentences=k).extracted()
         assert [len(chosen) for chosen in extracted] == [min(k, n) for n in articles.counts.tolist()]
+
+
+@torch.no_grad()
+def peak_of_a_long_episode(n_sentences: int) -> int:
+    network, h = ActorCritic(vocab_size=20), torch.randn(1, 4000, 512)
+    network.act(h, torch.ones(1, 4000, dtype=torch.bool), greedy, n_sentences)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def test_a_long_episode_uses_the_memory_of_its_steps_again():
+    """A step's attention over 4,000 sentences takes 4 MB."""
+    peaks = []
+    for n_sentences in (5, 150):
+        with ProcessPoolExecutor(1, get_context("spawn")) as new_process:
+            peaks.append(new_process.submit(peak_of_a_long_episode, n_sentences).result())
+    assert peaks[1] - peaks[0] < 100_000  # kB on Linux
 
 
 def test_the_agent_starts_as_the_extractor():
