@@ -7,6 +7,7 @@ batches are shuffled.  The order depends on the seed and the epoch alone; worker
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -134,9 +135,11 @@ def training_batches(
     world: int = 1,
 ) -> Iterator[Batch]:
     """Endless; `start` batches are skipped without being made.  Each process gets its rows of every batch."""
+    if batch_size < world:
+        raise UserError(f"a batch of {batch_size} cannot be shared by {world} processes; give a larger --batch")
     if len(data) < world:
-        raise UserError(f"{len(data)} training items cannot be shared by {world} processes")
-    return _load(data, _training_order(data, batch_size, seed, start), workers, rank, world)
+        raise UserError(f"{len(data)} training items cannot be shared by {world} process{'es' * (world > 1)}")
+    return _load(data, _training_order(data, batch_size, seed, start, world), workers, rank, world)
 
 
 def validation_batches(
@@ -151,13 +154,15 @@ def validation_batches(
     return _load(data, iter(order[rank::world]), workers)
 
 
-def _training_order(data: BatchData[Any], batch_size: int, seed: int, start: int) -> Iterator[Ints]:
+def _training_order(data: BatchData[Any], batch_size: int, seed: int, start: int, world: int = 1) -> Iterator[Ints]:
+    """Every batch has an item for every process."""
     for epoch in itertools.count():
         random = np.random.default_rng([seed, epoch])
         batches = [
             batch
             for part in data.hyper_batches(random)
-            for batch in _shuffled(np.array_split(part, -(-len(part) // batch_size)), random)
+            if len(part) >= world
+            for batch in _shuffled(np.array_split(part, min(-(-len(part) // batch_size), len(part) // world)), random)
         ]
         yield from batches[start:]
         start = max(0, start - len(batches))
@@ -187,12 +192,18 @@ def _load(
         num_workers=workers,
         collate_fn=cast(Any, _as_is),
         generator=torch.Generator(),  # the global one stays as it is, also when a run resumes
+        worker_init_fn=_out_of_the_group,
     )
     return iter(loader)
 
 
 def _as_is(batch: Any) -> Any:
     return batch
+
+
+def _out_of_the_group(_worker: int) -> None:
+    """Ctrl-C and the like reach all of a process group; a worker must live until its trainer has saved."""
+    os.setpgrp()
 
 
 def parts(count: int, random: np.random.Generator | None) -> list[Ints]:

@@ -47,7 +47,7 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         with atomic_file(path, "wb") as file:
-            pickle.dump(self.word_to_id, file, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(self.word_to_id, file, protocol=4)  # which the released code's Python can read
 
 
 def words_by_frequency(counter: Counter[str]) -> Iterator[str]:

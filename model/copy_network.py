@@ -100,7 +100,7 @@ class CopyNetwork(nn.Module, ABC):
 
 def extended_partition(partition: Tensor, n_extra: Tensor, extra_logit: float = EXTRA_LOGIT) -> Tensor:
     """The log partition over V words and n_extra words of constant logit; all (R,)."""
-    return partition + torch.log1p(n_extra * torch.exp(extra_logit - partition))
+    return torch.logaddexp(partition, n_extra.log() + extra_logit)
 
 
 def rows_per_step(lengths: Tensor) -> list[int]:

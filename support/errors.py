@@ -30,3 +30,8 @@ def run(main: Callable[[], int | None]) -> None:
 def _complain(message: str) -> int:
     print("error: " + " ".join(message.split()), file=sys.stderr)
     return 2
+
+
+def first_line(error: BaseException) -> str:
+    """What a library says of an error, cut to one line; its kind, if it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

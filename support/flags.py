@@ -36,6 +36,7 @@ def flag(
     spelling: str = "",
     at_least: float | None = None,
     above: float | None = None,
+    below: float | None = None,
 ) -> Any:
     """A dataclass field with what its command-line flag needs; `source` is the place in the paper."""
     metadata = {
@@ -46,6 +47,7 @@ def flag(
         "spelling": spelling,
         "at_least": at_least,
         "above": above,
+        "below": below,
     }
     if default is _REQUIRED:
         return dataclasses.field(metadata=metadata)
@@ -112,3 +114,5 @@ def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value
         parser.error(f"{name} must be at least {meta['at_least']}, not {value}")
     if meta["above"] is not None and value <= meta["above"]:
         parser.error(f"{name} must be above {meta['above']}, not {value}")
+    if meta["below"] is not None and value >= meta["below"]:
+        parser.error(f"{name} must be below {meta['below']}, not {value}")

@@ -9,7 +9,9 @@ from typing import Any
 from tqdm import tqdm
 
 
-def progress(items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it") -> tqdm[Any]:
+def progress(
+    items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it", initial: int = 0
+) -> tqdm[Any]:
     """Iterate over it, or give None and call `update(n)`."""
     terminal = sys.stderr.isatty()
     return tqdm(
@@ -17,8 +19,9 @@ def progress(items: Iterable[Any] | None, label: str, total: int | None = None, 
         desc=label,
         total=total,
         unit=unit,
+        initial=initial,
         mininterval=0.2 if terminal else 30,
         dynamic_ncols=terminal,
         leave=terminal,
-        disable=not terminal and (total or 0) < 1000,
+        disable=not terminal and total is not None and total < 1000,
     )

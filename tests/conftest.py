@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -37,3 +38,11 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the real articles beside the project are absent")
     return SHARED
+
+
+@pytest.fixture(scope="module")
+def data(golden, tmp_path_factory) -> Path:
+    """A writable copy of the golden data set."""
+    folder = tmp_path_factory.mktemp("data") / "golden"
+    shutil.copytree(golden / "data", folder)
+    return folder

@@ -136,7 +136,7 @@ def test_a_batch_acts_and_criticises_as_a_loop_over_its_articles(seed):
             scores, state = pointer_scores(network.actor, memory, previous, state)
             log_pi = scores.masked_fill(barred, float("-inf")).log_softmax(0)
             action = min(action, n)
-            assert float(episode.log_probs[row, t]) == pytest.approx(float(log_pi[action]), abs=1e-4)
+            assert episode.log_probs[row, t].item() == pytest.approx(float(log_pi[action]), abs=1e-4)
             u, critic_state = pointer_scores(network.critic.decoder, own, critic_input, critic_state)
             value = network.critic.value(u.softmax(0) @ own)
             assert float(values[row, t]) == pytest.approx(float(value), abs=1e-4)

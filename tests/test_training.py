@@ -29,17 +29,10 @@ from training.model_directory import (
     write_checkpoint,
 )
 from training.supervised import MaximumLikelihood
+from training.trainer import Validation
 
 EXTRACTOR = ["--vsize", 300, "--emb_dim", 16, "--conv_hidden", 12, "--lstm_hidden", 20, "--workers", 0]
 REWRITER = ["--vsize", 300, "--emb_dim", 16, "--n_hidden", 20, "--workers", 0]
-
-
-@pytest.fixture(scope="module")
-def data(golden, tmp_path_factory) -> Path:
-    """A writable copy of the golden data set."""
-    folder = tmp_path_factory.mktemp("data") / "golden"
-    shutil.copytree(golden / "data", folder)
-    return folder
 
 
 def weights(directory: Path) -> dict[str, torch.Tensor]:
@@ -158,27 +151,12 @@ def test_the_best_and_the_last_checkpoints_stay(monkeypatch, data, tmp_path):
 
 
 def test_training_ends_when_validation_stops_improving(monkeypatch, data, tmp_path):
-    """A learning rate of almost nothing: no validation after the first beats it by more than rounding."""
-    call(
-        monkeypatch,
-        "train_extractor_ml.py",
-        *EXTRACTOR,
-        "--data_dir",
-        data,
-        "--path",
-        tmp_path / "run",
-        "--ckpt_freq",
-        1,
-        "--max_steps",
-        50,
-        "--lr",
-        1e-30,
-        "--patience",
-        2,
-    )
+    monkeypatch.setattr(MaximumLikelihood, "validate", lambda *_: Validation(total=2.0, n=1.0))
+    flags = ["--data_dir", data, "--path", tmp_path / "run", "--ckpt_freq", 1, "--max_steps", 50, "--patience", 2]
+    call(monkeypatch, "train_extractor_ml.py", *EXTRACTOR, *flags)
     lines = read_metrics(tmp_path / "run" / "metrics.jsonl")
     assert max(line["step"] for line in lines) == 3
-    assert [line["lr"] for line in lines if "lr" in line] == pytest.approx([1e-30, 1e-30, 5e-31])
+    assert [line["lr"] for line in lines if "lr" in line] == pytest.approx([1e-3, 1e-3, 5e-4])
 
 
 def test_a_directory_in_use_is_refused_without_resume(monkeypatch, data, tmp_path):

@@ -9,6 +9,12 @@ import torch
 from support.errors import UserError
 from support.flags import flag
 
+MAY_CHANGE = {  # when a run is resumed
+    *("path", "data_dir", "w2v", "ext_dir", "abs_dir", "ckpt", "init_from", "rewritings"),  # where things lie
+    *("device", "cuda", "amp", "debug", "workers", "max_abs_batch", "max_rewritings"),  # how fast it goes
+    *("resume", "max_steps", "ckpt_freq", "patience", "keep"),  # when it ends, and what it leaves
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceFlags:
@@ -23,7 +29,9 @@ class DeviceFlags:
         try:
             device = torch.device(self.device)
         except RuntimeError:
-            raise UserError(f"--device {self.device} is unknown; give auto, cpu, cuda or cuda:N") from None
+            device = None
+        if device is None or device.type not in ("cpu", "cuda"):
+            raise UserError(f"--device {self.device} is unknown; give auto, cpu, cuda or cuda:N")
         if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
             raise UserError(f"--device {self.device} is not on this machine; --device cpu always works")
         return device
@@ -33,7 +41,7 @@ class DeviceFlags:
 class RunFlags(DeviceFlags):
     path: str = flag(help="directory of the trained model")
     data_dir: str = flag(help="data set root", env="DATA")
-    seed: int = flag(0, "seed of initial weights, data order and sampling")
+    seed: int = flag(0, "seed of initial weights, data order and sampling", at_least=0, below=2**63)
     resume: bool = flag(False, "go on with the run in --path")
     workers: int = flag(1, "processes that prepare batches; 0 does it in line", at_least=0)
     max_steps: int | None = flag(None, "stop after so many updates", at_least=1)
@@ -45,7 +53,7 @@ class RunFlags(DeviceFlags):
 @dataclass(frozen=True, kw_only=True)
 class OptimisationFlags:
     lr: float = flag(1e-3, "learning rate", source="B.2", above=0)
-    decay: float = flag(0.5, "learning rate factor when validation stops improving", source="B.2", above=0)
+    decay: float = flag(0.5, "learning rate factor when validation stops improving", source="B.2", above=0, below=1)
     lr_p: int = flag(0, "validations without improvement before the learning rate is cut", at_least=0)
     clip: float = flag(2.0, "gradient norm limit", source="B.2", above=0)
     batch: int = flag(32, "batch size, over all processes", source="B.2", at_least=1)

@@ -32,7 +32,7 @@ def process_group(cuda: bool) -> Iterator[Processes]:
     processes = Processes(int(os.environ["RANK"]), world, int(os.environ.get("LOCAL_RANK", "0")))
     if cuda and torch.cuda.is_available():
         torch.cuda.set_device(processes.local_rank)
-        dist.init_process_group("nccl")
+        dist.init_process_group("cpu:gloo,cuda:nccl")  # some sums are of numbers that only the CPU knows
     else:
         dist.init_process_group("gloo")
     try:

@@ -20,6 +20,13 @@ class MetricsLog:
         self.file = open(self.path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
         self.board = SummaryWriter(str(directory / "log"))
 
+    def __enter__(self) -> MetricsLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        self.board.close()
+
     def training(self, step: int, values: Mapping[str, float]) -> None:
         self._write(step, values, "")
 
@@ -32,10 +39,11 @@ class MetricsLog:
         named = {prefix + key: float(f"{value:.6g}") for key, value in values.items()}
         self.file.write(json.dumps({"step": step, **named}) + "\n")
 
-    def forget_after(self, step: int) -> None:
+    def forget_after(self, step: int, validated_at: int) -> None:
         """Drops what a killed run wrote after the point it is resumed from."""
         self.file.close()
-        kept = [line for line in self.path.read_text(encoding="utf-8").splitlines() if _step(line) <= step]
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        kept = [line for line in lines if _step(line) <= (validated_at if '"val_' in line else step)]
         with atomic_file(self.path) as file:
             file.writelines(line + "\n" for line in kept)
         self.file = open(self.path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
@@ -49,5 +57,5 @@ def _step(line: str) -> float:
 
 
 def read_metrics(path: str | Path) -> list[dict[str, float]]:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="replace") as file:
         return [json.loads(line) for line in file if _step(line) < float("inf")]

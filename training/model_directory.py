@@ -19,7 +19,7 @@ from model.actor_critic import ActorCritic
 from model.extractor import FfExtractor, RnnExtractor
 from model.pointer_generator import PointerGenerator
 from model.released_names import from_released, to_released
-from support.errors import UserError
+from support.errors import UserError, first_line
 from support.files import atomic_file, read_json, write_json
 
 Meta = dict[str, Any]
@@ -31,7 +31,7 @@ ABSTRACTOR, RNN_EXTRACTOR, FF_EXTRACTOR, AGENT = (
     "rnn-ext_abs_rl",
 )
 POINTER_GENERATOR = "pointer_generator"  # never released: it keeps our names
-_CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9.]+(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
+_CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
 
 
 class Checkpoint(NamedTuple):
@@ -79,7 +79,12 @@ def load(directory: str | Path, *, nets: tuple[str, ...], device: torch.device |
     directory, meta = Path(directory), read_meta(directory)
     if meta["net"] not in nets:
         raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
-    network = build_network(meta)
+    try:
+        network = build_network(meta)
+    except (TypeError, KeyError, ValueError, RuntimeError) as error:
+        raise UserError(
+            f"{directory / 'meta.json'}: 'net_args' do not describe a {meta['net']} ({first_line(error)})"
+        ) from None
     best = best_checkpoint(directory, highest=meta["net"] == AGENT)
     load_weights(network, meta["net"], read_checkpoint(best.path)["state_dict"], best.path)
     vocabulary = Vocabulary.load(directory / ("agent_vocab.pkl" if meta["net"] == AGENT else "vocab.pkl"))
@@ -124,9 +129,10 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can raise almost anything
-        raise UserError(f"{path} is not a readable checkpoint ({str(error).splitlines()[0]})") from None
-    if not isinstance(content, dict) or "state_dict" not in content:
-        raise UserError(f"{path} has no 'state_dict'; is it a checkpoint of this model?")
+        raise UserError(f"{path} is not a readable checkpoint ({first_line(error)})") from None
+    state = content.get("state_dict") if isinstance(content, dict) else None
+    if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
+        raise UserError(f"{path} has no 'state_dict' with named weights; is it a checkpoint of this model?")
     return content
 
 
@@ -146,7 +152,7 @@ def write_checkpoint(
     name = "ckpt-0-0" if optimizer is None else f"ckpt-{metric:6f}-{step}"
     (directory / "ckpt").mkdir(parents=True, exist_ok=True)
     with atomic_file(directory / "ckpt" / name, "wb") as file:
-        torch.save(content, file)
+        torch.save(content, file, _use_new_zipfile_serialization=False)  # which the released code's torch can read
     return directory / "ckpt" / name
 
 

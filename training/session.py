@@ -33,10 +33,13 @@ class Session(NamedTuple):
                 raise UserError(
                     f"{path} was started with other flags (see its meta.json); repeat those, or use a new --path"
                 )
+            known = path / vocabulary_name
+            if known.exists() and Vocabulary.load(known).words != vocabulary.words:
+                raise UserError(f"{path} was started on data with other words; repeat that, or use a new --path")
         elif path.exists() and any(path.iterdir()) and not self.flags.resume:
             raise UserError(f"{path} is in use; --resume goes on with it, a new --path starts afresh")
         wait_for_all()  # nobody writes before everybody has looked
-        if self.processes.main and not (path / "meta.json").exists():
+        if self.processes.main and not all((path / name).exists() for name in ("meta.json", vocabulary_name)):
             write_description(path, meta, vocabulary, vocabulary_name)
         wait_for_all()
 

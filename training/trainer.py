@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,11 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from support.errors import UserError
+from support.errors import UserError, first_line
 from support.files import atomic_file
 from support.progress import progress
-from training.config import TrainingFlags
-from training.distributed import Processes, total, wait_for_all
+from training.config import MAY_CHANGE, TrainingFlags
+from training.distributed import Processes, total
+from training.interruption import Interruption
 from training.metrics_log import MetricsLog
 from training.model_directory import best_checkpoint, checkpoints, write_checkpoint
 
@@ -103,33 +105,28 @@ class Trainer:
         self.best: float | None = None
         self.stale = 0  # validations since the best
         self.validated_at = 0  # update
-        self._updating = self._interrupted = False
+        self.checkpoint_at = 0  # update
+        self._interruption = Interruption()
+        self._stopping = False  # all processes agree on it
         self.log = MetricsLog(self.directory, objective.net) if processes.main else None
 
     def fit(self) -> None:
         """Trains until validation stops improving, --max_steps, or Ctrl-C; what is on disk can always be resumed."""
         if self.flags.resume:
             self._restore()
-        for stop in (signal.SIGINT, signal.SIGTERM):  # a background job would ignore Ctrl-C
-            signal.signal(stop, self._interrupt)
-        if not self._finished():
-            self._train()
-        if not any(checkpoint.step == self.update_count for checkpoint in checkpoints(self.directory)):
-            self._validate(last=True)
+        with self._interruption, self.log or contextlib.nullcontext():
+            if not self._finished():
+                self._train()
+            if self.checkpoint_at != self.update_count:
+                self._validate(last=True)
         if self.processes.main:
             best = best_checkpoint(self.directory, highest=self.objective.highest_is_best)
             self._say(f"{self.update_count} updates, best validation {best.metric:.4f}, in {self.directory}")
 
-    def _interrupt(self, _signal: int, _frame: object) -> None:
-        """An update is either done or not."""
-        self._interrupted = True
-        if not self._updating:
-            raise KeyboardInterrupt
-
     def _train(self) -> None:
         saved_at = time.monotonic()
-        with progress(None, self.objective.net, total=self.flags.max_steps, unit=" updates") as bar:
-            bar.update(self.update_count)
+        done = self.update_count
+        with progress(None, self.objective.net, total=self.flags.max_steps, unit=" updates", initial=done) as bar:
             bar.disable = bar.disable or not self.processes.main
             try:
                 for batch in self.training_batches(self.update_count):
@@ -138,8 +135,11 @@ class Trainer:
                     if self._finished():
                         break
                     metrics = self._update(batch)
-                    bar.set_postfix({key: f"{metrics[key]:.3g}" for key in ("loss", "reward") if key in metrics})
+                    shown = [f"{name}={metrics[name]:.3g}" for name in ("loss", "reward") if name in metrics]
+                    bar.set_postfix_str(", ".join(shown), refresh=False)
                     bar.update()
+                    if self._stopping:
+                        raise KeyboardInterrupt
                     if time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
                         self._save()
                         saved_at = time.monotonic()
@@ -150,47 +150,54 @@ class Trainer:
         self._save()
 
     def _update(self, batch: Any) -> dict[str, float]:
-        self._updating = True
-        metrics = self._take_update(batch)
-        self._updating = False
-        if self._interrupted:
-            raise KeyboardInterrupt
-        return metrics
-
-    def _take_update(self, batch: Any) -> dict[str, float]:
         started = time.perf_counter()
         torch.manual_seed(_update_seed(self.flags.seed, self.update_count, self.processes.rank))
         self.objective.network.train()
         self.optimizer.zero_grad()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.flags.amp):
             losses, metrics = self.losses(batch.to(self.device))
-        count = total(torch.tensor(float(losses.numel()), device=self.device))
+        count, stopping = total(torch.tensor([losses.numel(), self._interruption.came], device=self.device))
         # Processes average their gradients, so each one's share is scaled to the mean over the global batch.
-        loss = losses.float().sum() * (self.processes.world / count)
-        loss.backward()
+        loss = losses.float().sum() * (self.processes.world / count.clamp(min=1))
+        self._backward(loss)
         group_norms = {f"grad_norm_{k}": _gradient_norm(part) for k, part in self.objective.gradient_groups.items()}
         norm = nn.utils.clip_grad_norm_(self.objective.network.parameters(), self.flags.clip)
-        mean_loss = float(total(loss.detach())) / self.processes.world
+        own = torch.tensor(list(metrics.values()), device=self.device)
+        mean_loss, *means = (total(torch.cat([loss.detach()[None], own])) / self.processes.world).tolist()
         self._must_be_finite("loss", mean_loss)
         self._must_be_finite("gradient norm", float(norm))
         self.optimizer.step()
         self.update_count += 1
-        values = {"loss": mean_loss, "grad_norm": float(norm), **group_norms, **metrics}
+        self._stopping = bool(stopping)
+        values = {"loss": mean_loss, "grad_norm": float(norm), **group_norms, **dict(zip(metrics, means, strict=True))}
         if self.log:
             lr = self.optimizer.param_groups[0]["lr"]
             self.log.training(self.update_count, {**values, "lr": lr, "seconds": time.perf_counter() - started})
         return values
+
+    def _backward(self, loss: Tensor) -> None:
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            if not self.flags.debug:
+                raise
+            raise UserError(f"after {self.update_count} updates: {first_line(error)}") from None
 
     @torch.no_grad()
     def _validate(self, last: bool = False) -> None:
         """The checkpoint of a run that --max_steps ended between validations (`last`) steers nothing, so that the
         run can be lengthened later as if it had not ended."""
         self.objective.network.eval()
-        result = self.objective.validate(self.validation_batches(), self.update_count)
+        batches = self.validation_batches()
+        if self.processes.world == 1:  # otherwise the others would wait for this one's share
+            batches = self._interruption.between(batches)
+        result = self.objective.validate(batches, self.update_count)
         names = sorted(result.metrics)
         sums = torch.tensor([result.total, result.n, *(result.metrics[name] for name in names)], dtype=torch.float64)
         value, n, *rest = total(sums.to(self.device)).tolist()
-        metric = value / max(n, 1)
+        if n == 0:
+            raise UserError("the validation set has nothing to validate on: no words or labels within the limits")
+        metric = value / n
         self._must_be_finite("validation", metric)
         sign = 1 if self.objective.highest_is_best else -1
         improved = self.best is None or sign * metric > sign * self.best
@@ -198,11 +205,12 @@ class Trainer:
             self.best, self.stale = (metric, 0) if improved else (self.best, self.stale + 1)
             self.scheduler.step(metric)
             self.validated_at = self.update_count
+        self.checkpoint_at = self.update_count
         if self.log:
             net, network = self.objective.net, self.objective.network
             write_checkpoint(self.directory, net, network, metric, self.update_count, self.optimizer)
             self._forget_old_checkpoints()
-            extra = {name: x / max(n, 1) for name, x in zip(names, rest, strict=True)}
+            extra = {name: x / n for name, x in zip(names, rest, strict=True)}
             self.log.validation(self.update_count, {"metric": metric, **extra})
         self._say(f"update {self.update_count}: validation {metric:.4f}{' (best)' if improved else ''}")
         self._save()
@@ -227,10 +235,10 @@ class Trainer:
 
     def _save(self) -> None:
         """Everything that the next update depends on, beside the seed and the update count themselves."""
-        wait_for_all()
         if not self.processes.main:
             return
         content = {
+            "flags": self._lasting_flags(),
             "update_count": self.update_count,
             "network": self.objective.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -238,26 +246,34 @@ class Trainer:
             "best": self.best,
             "stale": self.stale,
             "validated_at": self.validated_at,
+            "checkpoint_at": self.checkpoint_at,
         }
         with atomic_file(self.directory / "resume.pt", "wb") as file:
             torch.save(content, file)
 
     def _restore(self) -> None:
         path = self.directory / "resume.pt"
-        if not path.exists():
-            return
-        try:
-            content = torch.load(path, map_location="cpu", weights_only=True)
-            self.objective.network.load_state_dict(content["network"])
-        except Exception as error:
-            reason = str(error).splitlines()[0]
-            raise UserError(f"{path} does not fit this run ({reason}); was it started with other flags?") from None
-        self.optimizer.load_state_dict(content["optimizer"])
-        self.scheduler.load_state_dict(content["scheduler"])
-        self.update_count, self.validated_at = content["update_count"], content["validated_at"]
-        self.best, self.stale = content["best"], content["stale"]
+        if path.exists():
+            try:
+                content = torch.load(path, map_location="cpu", weights_only=True)
+                before = content["flags"]
+                self.objective.network.load_state_dict(content["network"])
+                self.optimizer.load_state_dict(content["optimizer"])
+                self.scheduler.load_state_dict(content["scheduler"])
+                self.update_count, self.best, self.stale = (content[key] for key in ("update_count", "best", "stale"))
+                self.validated_at, self.checkpoint_at = content["validated_at"], content["checkpoint_at"]
+            except Exception as error:  # a damaged file can raise almost anything
+                reason = first_line(error)
+                raise UserError(f"{path} does not fit this run ({reason}); was it started with other flags?") from None
+            now = self._lasting_flags()
+            changed = ", ".join(f"--{name} {before.get(name)}" for name in now if before.get(name) != now[name])
+            if changed:
+                raise UserError(f"{self.directory} was started with {changed}; repeat that, or use a new --path")
         if self.log:
-            self.log.forget_after(self.update_count)
+            self.log.forget_after(self.update_count, self.validated_at)
+
+    def _lasting_flags(self) -> dict[str, Any]:
+        return {name: value for name, value in dataclasses.asdict(self.flags).items() if name not in MAY_CHANGE}
 
     def _say(self, text: str) -> None:
         if self.processes.main:
