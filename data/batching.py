@@ -137,8 +137,10 @@ def training_batches(
     """Endless; `start` batches are skipped without being made.  Each process gets its rows of every batch."""
     if batch_size < world:
         raise UserError(f"a batch of {batch_size} cannot be shared by {world} processes; give a larger --batch")
+    if len(data) == 0:
+        raise UserError("the training set has nothing to learn from: every article, abstract or pair is empty")
     if len(data) < world:
-        raise UserError(f"{len(data)} training items cannot be shared by {world} process{'es' * (world > 1)}")
+        raise UserError(f"{len(data)} training items cannot be shared by {world} processes")
     return _load(data, _training_order(data, batch_size, seed, start, world), workers, rank, world)
 
 

@@ -25,7 +25,7 @@ from data.store import open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from model.abstractor import Abstractor
 from model.extractor import RnnExtractor
-from support.errors import run
+from support.errors import UserError, run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
 
@@ -104,7 +104,8 @@ def batches(flags: BenchFlags) -> tuple[list, list]:
             [random_batches.random_pairs(i, flags.batch, size) for i in range(n)],
         )
     vocabulary = Vocabulary.from_counter(load_word_counts(flags.data_dir), VOCABULARY)
-    assert len(vocabulary) == VOCABULARY + 4
+    if len(vocabulary) < VOCABULARY + 4:
+        raise UserError(f"{flags.data_dir} has fewer than {VOCABULARY:,} words; leave --data_dir away for random ones")
     store = open_store(flags.data_dir, "train")
     streams = [
         training_batches(data, flags.batch, seed=0)
