@@ -1,4 +1,4 @@
-"""Scores the first --n_ext sentences of decode_baselines.py's output: lead-3, ff-ext, rnn-ext (Sec. 5.2).
+"""Scores the best --n_ext sentences of decode_baselines.py's output: lead-3, ff-ext, rnn-ext (Sec. 5.2).
 
 The merged summaries go to <decode_dir>/output_top<n>, the results to <decode_dir>/top<n>_rouge.txt and so on.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from inference.best_sentences import best_sentences
+from inference.output import DecodeDirectory, Line
 from metrics.evaluation import MetricFlags, check_tools, evaluate
 from metrics.summaries import decoded_split, read_documents, read_summaries
 from support.errors import UserError, run
-from support.files import atomic_directory
+from support.files import atomic_directory, read_json
 from support.flags import flag, parse
+from training.model_directory import FF_EXTRACTOR
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,20 +35,34 @@ def main() -> None:
 
 
 def merge_sentences(decode_dir: Path, count: int) -> Path:
-    """Joins output_0 ... output_{count-1}; an article of fewer sentences has no file in the later folders."""
+    """Joins output_0 ... output_{count-1}, of ff-ext the best `count` of all; an article of fewer sentences has no
+    file in the later folders."""
     last = decode_dir / f"output_{count - 1}"
     if not last.is_dir():
         raise UserError(f"{last} does not exist: --n_ext {count} needs the folders output_0 to {last.name}")
-    by_rank = [read_summaries(decode_dir / f"output_{rank}") for rank in range(count)]
-    for rank in range(1, count):
+    lines = scored_sentences(decode_dir, count)
+    n_folders = max((len(line["sentences"]) for line in lines.values()), default=count)
+    by_rank = [read_summaries(decode_dir / f"output_{rank}") for rank in range(n_folders)]
+    for rank in range(1, n_folders):
         if orphans := sorted(by_rank[rank].keys() - by_rank[rank - 1].keys()):
             missing = decode_dir / f"output_{rank - 1}" / f"{orphans[0]}.dec"
             raise UserError(f"missing {missing}, although output_{rank} has {orphans[0]}.dec")
     with atomic_directory(decode_dir / f"output_top{count}") as folder:
         for i in by_rank[0]:
             sentences = [sentences[i] for sentences in by_rank if i in sentences]
+            places = best_sentences(lines[i], count, by_score=True) if i in lines else range(count)
+            sentences = [sentences[place] for place in places if place < len(sentences)]
             (folder / f"{i}.dec").write_text("\n".join(sentences), encoding="utf-8", newline="\n")
     return decode_dir / f"output_top{count}"
+
+
+def scored_sentences(decode_dir: Path, count: int) -> dict[int, Line]:
+    """The alignment of an ff-ext of more than `count` sentences; of others nothing, since they begin with the best."""
+    log = read_json(decode_dir / "log.json")
+    n_ext = log.get("n_ext")
+    if (log.get("extractor") or {}).get("net") != FF_EXTRACTOR or not isinstance(n_ext, int) or n_ext <= count:
+        return {}
+    return DecodeDirectory(decode_dir, n_ext).finished()
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ def write_references(data_dir: str, split: str) -> int:
             path = article_path(data_dir, split, i)
             abstracts = _abstracts(read_article(path), path)
             for name, abstract in zip(_file_names(i, len(abstracts)), abstracts, strict=True):
-                (folder / name).write_text(escape("\n".join(abstract)), encoding="utf-8", newline="\n")
+                text = escape("\n".join(abstract))
+                (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="\n")
     return total
 
 

@@ -10,14 +10,14 @@ of ff-ext, which stay in document order. The best has the highest mean of ROUGE-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from data.store import TokenStore, open_store
-from inference.output import DecodeDirectory, Line
+from inference.best_sentences import best_sentences
+from inference.output import DecodeDirectory
 from metrics.rouge import METRICS, score_document
 from metrics.summaries import escape
 from support.errors import UserError, run
@@ -36,7 +36,7 @@ class Flags:
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     log = read_json(Path(flags.decode_dir) / "log.json")
-    if not isinstance(log.get("n_ext"), int) or "timing" not in log:
+    if not isinstance(log, dict) or not isinstance(log.get("n_ext"), int) or "timing" not in log:
         raise UserError(f"{flags.decode_dir} is no finished output of decode_baselines.py")
     directory = DecodeDirectory(flags.decode_dir, n_outputs=log["n_ext"])
     by_score = (log["extractor"] or {}).get("net") == FF_EXTRACTOR
@@ -54,17 +54,9 @@ def score_all(directory: DecodeDirectory, store: TokenStore, n_ext: int, by_scor
         sentences = directory.read(article, len(line["sentences"]))
         reference = _reference(store, article)
         for k in range(1, n_ext + 1):
-            kept = "\n".join(sentences[i] for i in best(line, k, by_score))
+            kept = "\n".join(sentences[i] for i in best_sentences(line, k, by_score))
             totals[k - 1] += [score.f for score in score_document(kept, [reference])]
     return totals / len(lines)
-
-
-def best(line: Line, k: int, by_score: bool) -> Sequence[int]:
-    """Which sentences a summary of k has."""
-    n = len(line["sentences"])
-    if not by_score:
-        return range(min(k, n))
-    return sorted(sorted(range(n), key=lambda i: -line["sentences"][i]["extraction_score"])[:k])
 
 
 def _reference(store: TokenStore, article: int) -> str:

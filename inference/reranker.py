@@ -15,6 +15,7 @@ kept, the best ones so far. A summary without words loses against every other.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from fractions import Fraction
 from heapq import nsmallest
 from itertools import accumulate
 from operator import or_
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 ALWAYS_EXACT = 8
 MAX_STATES = 1000
+MAX_ROUNDS = 50  # of Dinkelbach's method, which needs a few; without all states it might go round in circles
 _SCALE = 1 << 52  # a float64 beyond 1 is a multiple of 1 / _SCALE
 _PLACE_BITS = 3  # of a hypothesis among the at most five of its sentence
 
@@ -56,17 +58,17 @@ def rerank(hypotheses: Sequence[Sequence[Hypothesis]]) -> list[int]:
     """The chosen hypothesis of each sentence."""
     n = len(hypotheses)
     sentences = _candidates([sentence[: n_candidates(n)] for sentence in hypotheses])
-    score, words = _totals([candidates[0] for candidates in sentences])
-    while True:
-        places = _best_sum(sentences, score, words or 1)
-        new_score, new_words = _totals([row[place] for row, place in zip(sentences, places, strict=True)])
-        if new_words == 0 or new_score * words == score * new_words:  # the ratio stays
-            return places
-        score, words = new_score, new_words
+    places = [0] * n
+    tried: set[Fraction] = set()
+    while (ratio := _ratio(sentences, places)) not in tried and len(tried) < MAX_ROUNDS:
+        tried.add(ratio)
+        places = _best_sum(sentences, ratio.numerator, ratio.denominator)
+    return places
 
 
-def _totals(chosen: list[_Candidate]) -> tuple[int, int]:
-    return sum(candidate.score for candidate in chosen), sum(candidate.words for candidate in chosen)
+def _ratio(sentences: list[list[_Candidate]], places: list[int]) -> Fraction:
+    chosen = [candidates[place] for candidates, place in zip(sentences, places, strict=True)]
+    return Fraction(sum(c.score for c in chosen), max(1, sum(c.words for c in chosen)))
 
 
 def _best_sum(sentences: list[list[_Candidate]], score: int, words: int) -> list[int]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from model.batches import SourceBatch, take
 from model.copy_network import PROBABILITY_FLOOR, CopyNetwork, DecoderStep, extended_partition
@@ -33,7 +34,7 @@ class SourceWords(NamedTuple):
     def of(cls, network: CopyNetwork, source: SourceBatch, k: int) -> SourceWords:
         extended = source.extended
         outside = extended >= network.vocab_size
-        slots = (extended[:, :, None] == extended[:, None]).to(torch.uint8).argmax(2)
+        slots = _first_places(extended)
         embedding = network.embedding(extended.masked_fill(outside, 0)).masked_fill(outside[:, :, None], 0)
         spare = _unused(extended - network.vocab_size, k) + network.vocab_size
         return cls(extended, slots, embedding, outside, spare, source.n_extra)
@@ -112,6 +113,14 @@ class WordChoice(NamedTuple):
 
 def log_probability(probability: Tensor) -> Tensor:
     return torch.log(probability + PROBABILITY_FLOOR)
+
+
+def _first_places(ids: Tensor) -> Tensor:
+    """(B, S) -> (B, S), the first place of the same id in the row."""
+    ordered, places = ids.sort(dim=1, stable=True)
+    begins = F.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
+    first = torch.arange(ids.size(1), device=ids.device).where(begins, 0).cummax(1).values
+    return torch.empty_like(ids).scatter_(1, places, places.gather(1, first))
 
 
 def _unused(numbers: Tensor, k: int) -> Tensor:

@@ -28,12 +28,13 @@ from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from decoding import Options, Summarizer
 from inference.summary import Summary
-from support.errors import run
+from support.errors import UserError, run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
 from training.model_directory import ABSTRACTOR, AGENT, Loaded
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+VOCABULARY = 30000
 SENTENCES = 5  # of a summary; the paper's agent extracts about as many
 
 
@@ -107,23 +108,29 @@ def timed(summarize: Callable, flags: Flags, beam: int) -> Timed:
 def prepared(flags: Flags, beam: int) -> tuple[Summarizer, TokenStore]:
     store = open_store(flags.data_dir, flags.split)
     if flags.model_dir:
-        return Summarizer.from_agent(flags.model_dir, Options(beam=beam)), store
+        summarizer = Summarizer.from_agent(flags.model_dir, Options(beam=beam))
+        if summarizer.abstractor is None:
+            raise UserError(f"{flags.model_dir} has no abstractor, so there is no rewriting to measure")
+        return summarizer, store
     return Summarizer(*random_model(flags.data_dir), Options(beam=beam, n_sentences=SENTENCES)), store
 
 
 def random_model(data_dir: str) -> tuple[Loaded, Loaded]:
     from random_models import paper_sizes
 
-    vocabulary = Vocabulary.from_counter(load_word_counts(data_dir), 30000)
+    vocabulary = Vocabulary.from_counter(load_word_counts(data_dir), VOCABULARY)
+    if len(vocabulary) < VOCABULARY:
+        raise UserError(f"{data_dir} has fewer than {VOCABULARY:,} words: too few for the paper's sizes")
     agent, abstractor = paper_sizes(len(vocabulary))
     return Loaded(agent, vocabulary, {"net": AGENT}), Loaded(abstractor, vocabulary, {"net": ABSTRACTOR})
 
 
 @torch.no_grad()
-def product_seconds_per_row(summarizer: Summarizer, rows: int = 256, tile: int = 2048) -> float:
+def product_seconds_per_row(summarizer: Summarizer, rows: int = 256) -> float:
     """CPU seconds of o E^T for one row of a large batch, at best."""
     assert summarizer.abstractor is not None
     weight = summarizer.abstractor.network.get_parameter("embedding.weight")
+    tile = min(2048, len(weight))
     outputs, product = torch.randn(rows, weight.size(1)), torch.empty(rows, tile)
     starts, best = range(0, len(weight) - tile + 1, tile), float("inf")
     for _ in range(10):

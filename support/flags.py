@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
 import sys
 import types
@@ -110,6 +111,8 @@ def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value
         if field.default is dataclasses.MISSING:
             parser.error(f"{name} is missing" + (f"; give it, or set ${meta['env']}" if meta["env"] else ""))
         return
+    if isinstance(value, float) and not math.isfinite(value):
+        parser.error(f"{name} must be a finite number, not {value}")
     if meta["at_least"] is not None and value < meta["at_least"]:
         parser.error(f"{name} must be at least {meta['at_least']}, not {value}")
     if meta["above"] is not None and value <= meta["above"]:

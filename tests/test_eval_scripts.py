@@ -117,6 +117,26 @@ def test_baseline_of_a_short_article_keeps_what_there_is(data_dir, decoded):
     assert merged[4] == (decode_dir / "output_0" / "4.dec").read_text()
 
 
+def test_the_best_sentences_of_ff_ext_are_scored_not_the_first(tmp_path):
+    """They are written in document order."""
+    log = {"extractor": {"net": "ml_ff_extractor"}, "n_ext": 3, "split": "test"}
+    sentences = [{"source": i, "extraction_score": score} for i, score in enumerate((0.1, 0.9, 0.5))]
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    (tmp_path / "alignment.jsonl").write_text(json.dumps({"article": 0, "sentences": sentences}))
+    for k, word in enumerate("abc"):
+        (tmp_path / f"output_{k}").mkdir()
+        (tmp_path / f"output_{k}" / "0.dec").write_text(word)
+    for n, text in ((1, "b"), (2, "b\nc"), (3, "a\nb\nc")):
+        assert read_summaries(eval_baselines.merge_sentences(tmp_path, n)) == {0: text}
+
+
+def test_a_character_that_is_none_does_not_stop_the_references(tmp_path, command):
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test/0.json").write_text(json.dumps({"id": "0", "article": ["a"], "abstract": ["\ud800 lone"]}))
+    assert command(make_eval_references, "--data_dir", tmp_path, "--split", "test") == 0
+    assert (tmp_path / "refs/test/0.ref").read_text() == "? lone"
+
+
 def test_any_folder_with_several_references(tmp_path, command):
     texts = {"out/0.dec": "a b", "out/12.dec": "c", "refs/0.ref": "a", "refs/12.A.ref": "c d", "refs/12.B.ref": "e"}
     for name, text in texts.items():

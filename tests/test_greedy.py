@@ -7,7 +7,7 @@ from random_models import random_abstractor, random_source
 
 from model.greedy_search import greedy_search
 from model.vocabulary_top import VocabularyTop
-from model.word_choice import SourceWords, WordChoice, log_probability
+from model.word_choice import SourceWords, WordChoice, _first_places, log_probability
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -48,6 +48,11 @@ def test_no_candidate_is_listed_twice():
     for words, probabilities in zip(found.words, found.probabilities, strict=True):
         possible = words[probabilities >= 0].tolist()
         assert len(possible) == len(set(possible))
+
+
+def test_the_first_place_of_every_word_is_found():
+    ids = torch.tensor([[7, 3, 7, 3, 5, 7], [1, 1, 1, 2, 1, 2]])
+    assert _first_places(ids).tolist() == [[0, 1, 0, 1, 4, 0], [0, 0, 0, 3, 0, 3]]
 
 
 def test_spare_extended_ids_are_found_beyond_the_sources_own():

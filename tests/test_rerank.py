@@ -70,8 +70,9 @@ def realistic(n: int, seed: int) -> list[list[tuple[list[str], float]]]:
     weights = [1 / (i + 1) for i in range(400)]
     sentences = []
     for _ in range(n):
-        first = draw.choices(words, weights, k=17)
+        first = draw.choices(words, weights, k=draw.randint(8, 26))
         second = [draw.choices(words, weights)[0] if draw.random() < 0.2 else word for word in first]
+        del second[: draw.randint(0, 3)]
         sentences.append([(first, -draw.random() * 9), (second, -draw.random() * 9)])
     return sentences
 
@@ -98,6 +99,22 @@ def test_hundreds_of_sentences_end(n):
     chosen = ours(realistic(n, 0))
     assert len(chosen) == n
     assert time.process_time() - start < 20
+
+
+def test_a_search_without_all_states_that_goes_round_in_circles_ends():
+    draw = random.Random(253)
+    n, vocabulary, longest = draw.randint(20, 60), draw.choice([8, 12, 20, 30]), draw.choice([4, 8, 14])
+
+    def wording() -> tuple[list[int], float]:
+        words = [draw.randrange(vocabulary) for _ in range(draw.randint(1, longest))]
+        return words, -draw.random() * draw.choice([1, 9, 30])
+
+    assert len(ours([[wording(), wording()] for _ in range(n)])) == n
+
+
+def test_empty_first_hypotheses_of_score_zero_do_not_end_the_search():
+    hypotheses = [[([], 0.0), (list("bccb"), -4.875), (["e"], -2.0)]]
+    assert ours(hypotheses) == plain_rerank(hypotheses) == (1,)
 
 
 def test_reranked_texts_equal_the_released_ones(golden, expected):

@@ -128,8 +128,8 @@ def best_checkpoint(directory: str | Path, *, highest: bool) -> Checkpoint:
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file can raise almost anything
-        raise UserError(f"{path} is not a readable checkpoint ({first_line(error)})") from None
+    except Exception as error:  # a damaged file can raise almost anything, and torch's advice is to trust it
+        raise UserError(f"{path} is not a readable checkpoint ({type(error).__name__}); is it damaged?") from None
     state = content.get("state_dict") if isinstance(content, dict) else None
     if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
         raise UserError(f"{path} has no 'state_dict' with named weights; is it a checkpoint of this model?")
