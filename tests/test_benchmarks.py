@@ -1,0 +1,35 @@
+"""The benchmarks run and print what they promise; their figures depend on the machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+from scripts import complaint, launch
+
+
+def printed(*command: object) -> str:
+    process = launch(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    output, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    return output
+
+
+def test_training_steps_are_compared_with_the_plain_loop(monkeypatch):
+    monkeypatch.delenv("DATA", raising=False)
+    output = printed("-m", "scripts.bench_train", "--batch", 2, "--steps", 1)
+    for stage in ("extractor", "abstractor"):
+        assert re.search(rf"^{stage} +\d+\.\d+s +\d+\.\d+s +\d+\.\dx +\d+\.\d +\d+%$", output, re.MULTILINE), output
+
+
+def test_decoding_is_compared_with_the_plain_loop(data, golden):
+    flags = ["--data_dir", data, "--split", "test", "--articles", 4, "--repeat", 1]
+    output = printed("-m", "scripts.bench_decode", *flags, "--model_dir", golden / "rl")
+    for search in ("greedy", "beam 5 + rerank"):
+        assert re.search(rf"^{re.escape(search)} .* articles/s .* words/s .* vocabulary product \d+%$", output, re.M)
+    assert output.count("equal summaries 100.0%") == 2
+
+
+def test_data_that_is_too_small_for_the_papers_sizes_is_told_in_one_line(data):
+    assert "30,000 words" in complaint("-m", "scripts.bench_train", "--data_dir", data)
+    assert "30,000 words" in complaint("-m", "scripts.bench_decode", "--data_dir", data, "--split", "test")
