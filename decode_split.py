@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -25,9 +28,21 @@ from support.memory import keep_freed_memory
 from support.progress import progress
 from training.config import DeviceFlags
 from training.distributed import Processes, process_group, total, wait_for_all
-from training.model_directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Meta, read_meta
+from training.model_directory import (
+    ABSTRACTOR,
+    AGENT,
+    FF_EXTRACTOR,
+    RNN_EXTRACTOR,
+    Meta,
+    best_checkpoint,
+    read_meta,
+)
 
 _PIECE = 256  # articles a process takes at a time
+_HASH_BYTES = 8
+_BYTES_AT_ONCE = 1 << 23  # of a file, or of words' codes, in memory
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +87,7 @@ class Recipe(ABC):
     """What a process must know to build what summarizes."""
 
     device: str = "cpu"
+    model_dir: str | None
 
     @abstractmethod
     def build(self) -> Summarizes: ...
@@ -79,6 +95,10 @@ class Recipe(ABC):
     @abstractmethod
     def metas(self) -> dict[str, Meta | None]:
         """The models' descriptions, as log.json has them."""
+
+    def directories(self) -> dict[str, str | None]:
+        """Where the models of `metas` lie; here the abstractor is all there is."""
+        return {"abstractor": self.model_dir, "extractor": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,11 +118,19 @@ class RewritingRecipe(Recipe):
     def metas(self) -> dict[str, Meta | None]:
         if self.model_dir is not None:
             parts = meta_of(self.model_dir, AGENT)["net_args"]
+            if not isinstance(parts, dict) or not {"abstractor", "extractor"} <= parts.keys():
+                raise UserError(f"{self.model_dir}/meta.json: 'net_args' names no 'abstractor' and 'extractor'")
             return {"abstractor": parts["abstractor"], "extractor": parts["extractor"]}
         return {
             "abstractor": meta_of(self.abs_dir, ABSTRACTOR) if self.abs_dir else None,
             "extractor": meta_of(self.ext_dir, RNN_EXTRACTOR, FF_EXTRACTOR) if self.ext_dir else None,
         }
+
+    def directories(self) -> dict[str, str | None]:
+        if self.model_dir is None:
+            return {"abstractor": self.abs_dir, "extractor": self.ext_dir}
+        own = f"{self.model_dir}/abstractor" if self.metas()["abstractor"] else None
+        return {"abstractor": own, "extractor": self.model_dir}
 
 
 def meta_of(directory: str, *nets: str) -> Meta:
@@ -134,17 +162,17 @@ def decode_split(
     """`settings` go to log.json; every `batch` articles are decoded together or not at all."""
     split = flags.chosen_split()
     with process_group(flags.cuda and flags.device != "cpu") as processes:
-        device = flags.pick_device(processes.local_rank)
-        recipe = replace(recipe, device=str(device))
-        settings = {**recipe.metas(), **settings, "split": split}
-        workers = _n_workers(flags.workers, device, processes)
-        n_articles = len(open_store(flags.data_dir, split))
-        if processes.main:
-            directory.prepare(settings, flags.resume)
-        wait_for_all()
+        recipe, workers, store = _in_all(processes, lambda: _set_up(flags, recipe, processes))
+
+        def begin() -> dict[str, Any]:
+            told = {**recipe.metas(), **settings, "split": split, **_identities(recipe, store)}
+            directory.prepare(told, flags.resume)
+            return told
+
+        told = _in_all(processes, lambda: begin() if processes.main else {})
         done = directory.finished()
         wait_for_all()
-        groups = _unfinished_groups(n_articles, batch, done)
+        groups = _unfinished_groups(len(store), batch, done)
         pieces = [
             _Piece(recipe, flags.data_dir, split, directory, articles, workers > 1)
             for articles in _pieces(groups[processes.rank :: processes.world], batch, workers)
@@ -152,8 +180,82 @@ def decode_split(
         timing = _decode(pieces, workers, processes, sum(map(len, groups)))
         wait_for_all()
         if processes.main:
-            directory.close(settings, timing if groups else None)
+            directory.close(told, timing if groups else None)
             _report(directory, timing, len(done))
+
+
+def _set_up(flags: SplitFlags, recipe: Recipe, processes: Processes) -> tuple[Recipe, int, TokenStore]:
+    """Loads all that can turn out to be missing or broken, so that a failed start leaves nothing behind.
+
+    What is loaded here is decoded with here or in forked workers.
+    """
+    device = flags.pick_device(processes.local_rank)
+    workers = _n_workers(flags.workers, device, processes)
+    recipe = replace(recipe, device=str(device))
+    recipe.metas()  # refuses a wrong model before its weights are read
+    if workers > 1:
+        torch.set_num_threads(1)  # no threads that a fork would lose
+    _open.cache_clear()
+    _, store = _open(recipe, flags.data_dir, flags.chosen_split())
+    return recipe, workers, store
+
+
+def _in_all(processes: Processes, step: Callable[[], Result]) -> Result:
+    """The result of a step, once all processes have done it; if one fails all leave, and one alone tells why."""
+    error, failed = None, torch.zeros(processes.world, dtype=torch.int64)
+    try:
+        result = step()
+    except Exception as caught:
+        error, failed[processes.rank] = caught, 1
+    failures = total(failed).nonzero().flatten().tolist()
+    if error and failures[0] == processes.rank:
+        raise error
+    if failures:
+        sys.exit(2)
+    return result
+
+
+def _identities(recipe: Recipe, store: TokenStore) -> dict[str, Any]:
+    """What tells other weights and other texts from these, as log.json has it."""
+    models = {f"{name}_checkpoint": _checkpoint(directory) for name, directory in recipe.directories().items()}
+    return {**models, "data": {"articles": len(store), "hash": _hash_articles(store)}}
+
+
+def _checkpoint(directory: str | None) -> dict[str, str] | None:
+    """The file that `training.model_directory.load` reads, and the vocabulary that belongs to it."""
+    if directory is None:
+        return None
+    agent = read_meta(directory)["net"] == AGENT
+    weights = best_checkpoint(directory, highest=agent).path
+    vocabulary = Path(directory, "agent_vocab.pkl" if agent else "vocab.pkl")
+    return {"name": weights.name, "hash": _hash_file(weights), "vocabulary_hash": _hash_file(vocabulary)}
+
+
+def _hash_file(path: Path) -> str:
+    digest = _new_hash()
+    with open(path, "rb") as file:
+        while data := file.read(_BYTES_AT_ONCE):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def _hash_articles(store: TokenStore) -> str:
+    """Of the texts alone: copied files, labels and other word counts do not change it."""
+    codes = np.frombuffer(b"".join(map(_hash_word, store.lexicon)), np.uint64)
+    words, at_once, digest = store.articles.words, _BYTES_AT_ONCE // _HASH_BYTES, _new_hash()
+    for start in range(0, len(words), at_once):
+        digest.update(codes[words[start : start + at_once]].tobytes())
+    digest.update(store.articles.sentence_offsets.tobytes())
+    digest.update(store.articles.document_offsets.tobytes())
+    return digest.hexdigest()
+
+
+def _hash_word(word: str) -> bytes:
+    return hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+
+
+def _new_hash() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=_HASH_BYTES)
 
 
 def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
@@ -180,14 +282,14 @@ def _pieces(groups: list[Ints], batch: int, workers: int) -> Iterator[Ints]:
 def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles: int) -> dict[str, Any]:
     """Decodes this process's pieces; the timing is of all processes together."""
     start = time.perf_counter()
-    counted = torch.zeros(2, dtype=torch.int64)
+    counted = torch.tensor([0, 0, min(workers, len(pieces))])
     bar: tqdm[Any] = progress(None, "decoding", n_articles // processes.world, "article")
     with bar:
         for piece, decoded in zip(pieces, map_in_order(_decode_piece, pieces, workers), strict=True):
             piece.directory.append(processes.rank, decoded.lines)
-            counted += torch.tensor([len(decoded.lines), decoded.n_words])
+            counted += torch.tensor([len(decoded.lines), decoded.n_words, 0])
             bar.update(len(decoded.lines))
-    articles, words = total(counted).tolist()
+    articles, words, ran = total(counted).tolist()
     seconds = time.perf_counter() - start
     return {
         "articles": articles,
@@ -195,7 +297,7 @@ def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles
         "seconds": round(seconds, 3),
         "articles_per_second": round(articles / seconds, 2),
         "words_per_second": round(words / seconds, 2),
-        "processes": processes.world * workers,
+        "processes": ran,
     }
 
 

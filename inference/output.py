@@ -1,6 +1,6 @@
 """What the decode scripts write, in the released layout, and what --resume finds of it.
 
-    <path>/log.json             the models' meta.json, the settings and, in the end, the time it took
+    <path>/log.json             the models' meta.json, the settings, hashes of weights and texts, in the end the time
     <path>/output/{i}.dec       the summary of article i, one sentence a line   (full model)
     <path>/output_{k}/{i}.dec   its sentence k; absent if it has fewer          (baselines)
     <path>/alignment.jsonl      one line an article, see below
@@ -47,7 +47,7 @@ class DecodeDirectory:
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path} is a file; --path needs a directory")
         if resume and log.exists():
-            old = read_json(log)
+            old = self._read_log()
             changed = [name for name in settings if old.get(name) != settings[name]]
             if changed:
                 raise UserError(f"{log} was written with another {', '.join(changed)}; use another --path")
@@ -62,7 +62,7 @@ class DecodeDirectory:
             write_json(log, settings)
 
     def write(self, summary: Summary) -> None:
-        lines = [escape(line) for line in summary.lines()]
+        lines = [_writable(escape(line)) for line in summary.lines()]
         texts = ["\n".join(lines)] if self.n_outputs is None else lines or [""]
         for folder, text in zip(self.folders, texts, strict=False):
             with atomic_file(folder / f"{summary.article}.dec") as file:
@@ -97,11 +97,22 @@ class DecodeDirectory:
             file.writelines(json.dumps(lines[article]) + "\n" for article in sorted(lines))
         for part in self.path.glob("alignment.*.jsonl"):
             part.unlink()
-        old = read_json(self.path / "log.json")
+        old = self._read_log()
         write_json(self.path / "log.json", {**old, **settings, **({"timing": timing} if timing else {})})
+
+    def _read_log(self) -> dict[str, Any]:
+        log = read_json(self.path / "log.json")
+        if not isinstance(log, dict):
+            raise UserError(f"{self.path / 'log.json'} is not the log of a decode script; use another --path")
+        return log
 
     def _alignments(self) -> list[Path]:
         return [*self.path.glob("alignment.jsonl"), *self.path.glob("alignment.*.jsonl")]
+
+
+def _writable(text: str) -> str:
+    """A lone surrogate has no place in UTF-8: it becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _read_lines(path: Path) -> list[Line]:

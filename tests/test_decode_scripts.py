@@ -9,13 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_data import write_split
+from torch import Tensor
 
+import decode_split
 from metrics.rouge import score_documents
-from support.errors import run
+from support.errors import UserError, run
+from training.distributed import Processes
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -61,6 +66,31 @@ def assert_same_files(ours: Path, theirs: Path) -> None:
 
 def alignment(path: Path) -> list[dict]:
     return [json.loads(line) for line in (path / "alignment.jsonl").read_text().splitlines()]
+
+
+def summaries(path: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in path.glob("output*/*.dec")}
+
+
+def torchrun(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """decode_full_model.py in two processes."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    command += [str(ROOT / "decode_full_model.py"), *map(str, arguments), "--device", "cpu"]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, cwd=ROOT)
+
+
+def rewrite_weights(model: Path, change: Callable[[dict[str, Tensor]], None]) -> None:
+    """Changes the state dict of a model's only checkpoint."""
+    (path,) = (model / "ckpt").iterdir()
+    content = torch.load(path, weights_only=True)
+    change(content["state_dict"])
+    torch.save(content, path)
+
+
+@pytest.fixture
+def agent(golden, tmp_path) -> Path:
+    """A copy of the agent, to be changed."""
+    return Path(shutil.copytree(golden / "rl", tmp_path / "agent"))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +145,72 @@ def test_n_ext_acts(golden, tmp_path, decode):
     assert sum(len(line["sentences"]) == 2 for line in alignment(tmp_path / "f")) > 30
 
 
+def test_div_acts(golden, tmp_path, decode):
+    common = ["--model_dir", golden / "rl", "--data_dir", golden / "data", "--test", "--beam", 5]
+    for div in (0, 1):
+        decode("decode_full_model", "--path", tmp_path / str(div), *common, "--div", div)
+    assert summaries(tmp_path / "0") != summaries(tmp_path / "1")
+    assert_same_files(tmp_path / "1" / "output", golden / "decode_dir" / "rl_beam5" / "output")
+    assert json.loads((tmp_path / "0" / "log.json").read_text())["diverse"] == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "flag", "model"), [("decode_full_model", "--model_dir", "rl"), ("decode_baselines", "--abs_dir", "abs")]
+)
+def test_max_dec_word_acts(golden, tmp_path, decode, script, flag, model):
+    for limit in (4, 30):
+        flags = ["--path", tmp_path / str(limit), flag, golden / model, "--data_dir", golden / "data", "--test"]
+        decode(script, *flags, "--max_dec_word", limit)
+    short, long = (
+        [line.split() for text in summaries(tmp_path / limit).values() for line in text.split("\n")]
+        for limit in ("4", "30")
+    )
+    assert max(map(len, short)) == 4 < max(map(len, long))
+
+
+def test_batch_invariant_acts(golden, tmp_path, decode):
+    common = ["--model_dir", golden / "rl", "--data_dir", golden / "data", "--test"]
+    for batch in (4, 32):
+        decode("decode_full_model", "--path", tmp_path / f"{batch}", *common, "--batch", batch)
+        decode("decode_full_model", "--path", tmp_path / f"{batch}i", *common, "--batch", batch, "--batch_invariant")
+    assert summaries(tmp_path / "4") != summaries(tmp_path / "32")
+    assert summaries(tmp_path / "4i") == summaries(tmp_path / "32i")
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize(("bias", "share"), [(-100.0, 0.0), (100.0, 1.0)])
+def test_the_alignment_tells_copied_words_from_generated_ones(golden, tmp_path, decode, agent, beam, bias, share):
+    """By agents that can only generate or only copy."""
+    rewrite_weights(agent / "abstractor", lambda state: state["_copy._b"].fill_(bias))
+    common = ["--model_dir", agent, "--data_dir", golden / "data", "--test", "--beam", beam]
+    decode("decode_full_model", "--path", tmp_path / "out", *common, "--max_dec_word", 4)  # likely words only
+    sentences = [sentence for line in alignment(tmp_path / "out") for sentence in line["sentences"]]
+    assert {p for sentence in sentences for p in sentence["copied"]} == {share}
+    assert share == 0 or not any(sentence["replaced"] for sentence in sentences)
+
+
+def test_the_alignment_tells_which_words_stand_for_an_unk(golden, tmp_path, decode, agent):
+    """By an agent that writes nothing else, so that every word is one of the source sentence."""
+
+    def only_unk(state: dict[str, Tensor]) -> None:
+        state["_copy._b"].fill_(-100.0)
+        state["_projection.0.weight"].zero_()
+        state["_projection.0.bias"].fill_(1.0)
+        output = state["_projection.2.weight"] @ torch.ones(20).tanh()
+        state["_embedding.weight"][1] = 100 * output / output.square().sum()
+
+    rewrite_weights(agent / "abstractor", only_unk)
+    common = ["--model_dir", agent, "--data_dir", golden / "data", "--test", "--max_dec_word", 7]
+    decode("decode_full_model", "--path", tmp_path / "out", *common)
+    texts = summaries(tmp_path / "out")
+    for line in alignment(tmp_path / "out"):
+        article = json.loads((golden / "data" / "test" / f"{line['article']}.json").read_text())["article"]
+        rewritten = texts[f"{line['article']}.dec"].replace("&lt;", "<").replace("&gt;", ">").split("\n")
+        for text, sentence in zip(rewritten, line["sentences"], strict=True):
+            assert sentence["replaced"] == list(range(7))
+            assert set(text.split()) <= set(article[sentence["source"]].lower().split())
+
+
 def test_empty_articles_get_empty_files_under_their_own_numbers(golden, tmp_path, decode):
     texts = [["ba1 ba2 ba3 .", "mo1 mo2 ."], [], ["zu1 <q1> ."], [], []]
     write_split(tmp_path / "data", "test", [(text, ["ba1 ."]) for text in texts])
@@ -143,6 +239,105 @@ def test_resume_writes_only_what_is_missing_and_the_same(golden, tmp_path, decod
     assert (path / "output" / "10.dec").stat().st_mtime_ns == untouched
     assert json.loads((path / "log.json").read_text())["timing"]["articles"] == 8
     assert len(alignment(path)) == 30
+
+
+def _other_weights(model: Path) -> None:
+    rewrite_weights(model, lambda state: next(iter(state.values())).add_(0.1))
+
+
+def _better_checkpoint(model: Path) -> None:
+    (path,) = (model / "ckpt").iterdir()
+    shutil.copy(path, model / "ckpt" / "ckpt-99.0-200")
+
+
+def _other_vocabulary(model: Path) -> None:
+    words = (model / "agent_vocab.pkl").read_bytes()
+    (model / "agent_vocab.pkl").write_bytes(words.replace(b"ba1", b"xx1"))
+
+
+def _other_word(data: Path) -> None:
+    path = data / "test" / "7.json"
+    article = json.loads(path.read_text())
+    article["article"][0] += " more"
+    path.write_text(json.dumps(article))
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "name"),
+    [
+        (_other_weights, "agent", "extractor_checkpoint"),
+        (_other_weights, "agent/abstractor", "abstractor_checkpoint"),
+        (_better_checkpoint, "agent", "extractor_checkpoint"),
+        (_other_vocabulary, "agent", "extractor_checkpoint"),
+        (_other_word, "data", "data"),
+    ],
+)
+def test_resume_refuses_other_models_and_texts(golden, tmp_path, decode, complaint, agent, change, place, name):
+    shutil.copytree(golden / "data", tmp_path / "data")
+    flags = ["--path", tmp_path / "out", "--model_dir", agent, "--data_dir", tmp_path / "data", "--test"]
+    decode("decode_full_model", *flags)
+    (tmp_path / "out" / "output" / "5.dec").unlink()
+    before = summaries(tmp_path / "out")
+    change(tmp_path / place)
+    assert f"another {name};" in complaint("decode_full_model", *flags, "--resume")
+    assert summaries(tmp_path / "out") == before
+
+
+def test_resume_refuses_other_parts_of_a_baseline(golden, tmp_path, decode, complaint):
+    shutil.copytree(golden / "ext_rnn", tmp_path / "ext")
+    flags = ["--path", tmp_path / "out", "--ext_dir", tmp_path / "ext", "--data_dir", golden / "data", "--test"]
+    decode("decode_baselines", *flags)
+    log = json.loads((tmp_path / "out" / "log.json").read_text())
+    assert log["abstractor_checkpoint"] is None and log["data"]["articles"] == 30
+    (tmp_path / "ext" / "ckpt" / log["extractor_checkpoint"]["name"]).unlink()
+    (tmp_path / "ext" / "ckpt" / "ckpt-0.5-999").write_bytes(next((golden / "ext_rnn" / "ckpt").iterdir()).read_bytes())
+    assert "another extractor_checkpoint;" in complaint("decode_baselines", *flags, "--resume")
+    flags[3:6] = [golden / "ext_rnn", "--data_dir", _shorter(golden, tmp_path)]
+    assert "another data;" in complaint("decode_baselines", *flags, "--resume")
+
+
+def _shorter(golden: Path, folder: Path) -> Path:
+    (folder / "short" / "test").mkdir(parents=True)
+    for i in range(3):
+        shutil.copy(golden / "data" / "test" / f"{i}.json", folder / "short" / "test")
+    return folder / "short"
+
+
+def test_resume_goes_on_with_copies_of_the_same_model_and_texts(golden, tmp_path, decode, agent):
+    """Without word counts the store numbers the words otherwise, but they are the same."""
+    path = tmp_path / "out"
+    decode("decode_full_model", "--path", path, "--model_dir", agent, "--data_dir", golden / "data", "--test")
+    (path / "output" / "5.dec").unlink()
+    shutil.copytree(golden / "data" / "test", tmp_path / "data" / "test", copy_function=shutil.copyfile)
+    copies = ["--model_dir", golden / "rl", "--data_dir", tmp_path / "data"]
+    decode("decode_full_model", "--path", path, *copies, "--test", "--resume")
+    assert_same_files(path / "output", golden / "decode_dir" / "rl_greedy" / "output")
+
+
+@pytest.mark.parametrize(
+    "broken", ["ckpt", "agent_vocab.pkl", "abstractor", "abstractor/ckpt", "abstractor/vocab.pkl", "damaged"]
+)
+def test_a_failed_start_leaves_nothing_behind(golden, tmp_path, decode, complaint, agent, broken):
+    flags = ["--path", tmp_path / "out", "--model_dir", agent, "--data_dir", golden / "data", "--test"]
+    if broken == "damaged":
+        next((agent / "ckpt").iterdir()).write_bytes(b"x")
+    else:
+        (agent / broken).rename(tmp_path / "away")
+    complaint("decode_full_model", *flags)
+    assert not (tmp_path / "out").exists()
+    shutil.copytree(golden / "rl", agent, dirs_exist_ok=True)
+    decode("decode_full_model", *flags)
+    assert_same_files(tmp_path / "out" / "output", golden / "decode_dir" / "rl_greedy" / "output")
+
+
+def test_any_word_can_be_written(golden, tmp_path, decode):
+    write_split(tmp_path / "data", "test", [(["\ud800 lone ."], ["ba1 ."]), (["ba1 ba2 ."], ["ba1 ."])])
+    common = ["--data_dir", tmp_path / "data", "--test"]
+    decode("decode_baselines", "--path", tmp_path / "b", *common)
+    assert summaries(tmp_path / "b") == {"0.dec": "? lone .", "1.dec": "ba1 ba2 ."}
+    assert "nothing is left" in decode("decode_baselines", "--path", tmp_path / "b", *common, "--resume")
+    decode("decode_full_model", "--path", tmp_path / "f", "--model_dir", golden / "rl", *common)
+    assert len(summaries(tmp_path / "f")) == 2
 
 
 def test_a_killed_run_resumes_to_the_same_files(golden, tmp_path, decode):
@@ -183,14 +378,55 @@ def test_worker_processes_write_the_same(golden, tmp_path):
 def test_two_processes_of_torchrun_share_a_split(golden, tmp_path):
     path = tmp_path / "out"
     flags = ["--path", path, "--model_dir", golden / "rl", "--data_dir", golden / "data", "--test", "--batch", "4"]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    command += [str(ROOT / "decode_full_model.py"), *map(str, flags), "--device", "cpu"]
-    result = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, cwd=ROOT)
+    result = torchrun(*flags)
     assert result.returncode == 0, result.stderr
     assert_same_files(path / "output", golden / "decode_dir" / "rl_greedy_batch4" / "output")
     log = json.loads((path / "log.json").read_text())
     assert log["timing"]["articles"] == 30 and log["timing"]["processes"] == 2
     assert len(alignment(path)) == 30
+
+
+def test_the_log_counts_the_processes_that_decoded(golden, tmp_path, decode):
+    write_split(tmp_path / "data", "test", [(["ba1 ba2 ba3 ."], ["ba1 ."])] * 4)
+    flags = ["--data_dir", tmp_path / "data", "--test", "--device", "cpu", "--batch", 2]
+    decode("decode_baselines", "--path", tmp_path / "b", *flags, workers=3)
+    assert json.loads((tmp_path / "b" / "log.json").read_text())["timing"]["processes"] == 2
+    flags[-1] = 4
+    result = torchrun("--path", tmp_path / "f", "--model_dir", golden / "rl", *flags)
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "f" / "log.json").read_text())["timing"]["processes"] == 1
+
+
+def test_one_process_of_torchrun_tells_that_the_path_is_in_use(golden, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    result = torchrun("--path", tmp_path, "--model_dir", golden / "rl", "--data_dir", golden / "data", "--test")
+    assert result.returncode != 0
+    assert result.stderr.startswith("error: ") and result.stderr.count("is not empty") == 1
+    assert "gloo" not in result.stderr.lower() and "decode_split.py" not in result.stderr
+
+
+@pytest.mark.parametrize(("failed", "outcome"), [([1, 1], SystemExit), ([1, 0], SystemExit), ([0, 1], UserError)])
+def test_the_first_process_that_fails_tells_why(monkeypatch, failed, outcome):
+    """As the second of two processes sees it."""
+    monkeypatch.setattr(decode_split, "total", lambda _: torch.tensor(failed))
+
+    def step() -> None:
+        if failed[1]:
+            raise UserError("no")
+
+    with pytest.raises(outcome):
+        decode_split._in_all(Processes(1, 2, 1), step)
+
+
+def test_damaged_descriptions_are_told_in_one_line(golden, tmp_path, decode, complaint, agent):
+    flags = ["--path", tmp_path / "out", "--model_dir", agent, "--data_dir", golden / "data", "--test"]
+    decode("decode_full_model", *flags)
+    (tmp_path / "out" / "log.json").write_text("[]")
+    assert "is not the log" in complaint("decode_full_model", *flags, "--resume")
+    meta = json.loads((agent / "meta.json").read_text())
+    for sizes in (None, {}, [], {"extractor": meta["net_args"]["extractor"]}, {"abstractor": None}):
+        (agent / "meta.json").write_text(json.dumps({**meta, "net_args": sizes}))
+        assert "'net_args' names no" in complaint("decode_full_model", *flags)
 
 
 def test_mistakes_are_told_in_one_line(golden, tmp_path, decode, complaint):
