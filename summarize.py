@@ -14,7 +14,7 @@ from typing import Any
 
 from data.tokenizer import CHOICES
 from decoding import Options, Summarizer
-from inference.raw_text import Casing, RawSentence, join, read_articles, write_sentence
+from inference.raw_text import Casing, Pairs, RawSentence, join, read_articles, write_sentence
 from inference.summary import Summary
 from inference.summary_page import Shown, page
 from support.errors import UserError, run
@@ -35,11 +35,12 @@ class Flags(DeviceFlags):
     div: float = flag(1.0, "diversity penalty of the beam search", source="Sec. 3.3")
     n_ext: int | None = flag(None, "extract exactly so many sentences (default: the agent decides)", at_least=1)
     max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
-    tokenizer: str = flag("auto", "stanford needs Java; none: the text is tokenised already", choices=CHOICES)
+    tokenizer: str = flag("auto", "stanford needs Java; none: every line is a tokenised sentence", choices=CHOICES)
 
 
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
+    check_output(flags.output)
     keep_freed_memory()
     options = Options(
         beam=flags.beam,
@@ -57,8 +58,8 @@ def main() -> None:
 
 
 def show(name: str, article: list[RawSentence], summary: Summary) -> Shown:
-    casing = Casing(article)
-    written = [write_sentence(sentence.words, casing) for sentence in summary.sentences]
+    casing, pairs = Casing(article), Pairs(article)
+    written = [write_sentence(sentence.words, casing, pairs, sentence.source) for sentence in summary.sentences]
     return Shown(name, [sentence.text for sentence in article], summary.sentences, written)
 
 
@@ -102,14 +103,34 @@ def _decoded(data: bytes, name: str) -> str:
         raise UserError(f"{name} is not a text in UTF-8") from None
 
 
-def write(output: str | None, text: str) -> None:
-    if output is None:
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+def check_output(output: str | None) -> None:
+    """Mistakes are told before the work is done."""
+    if output is None or _is_stream(output):
         return
-    if not Path(output).parent.is_dir():
+    target = Path(output).resolve()
+    if target.is_dir():
+        raise UserError(f"--output {output} is a folder")
+    if not target.parent.is_dir():
         raise UserError(f"--output {output}: its folder does not exist")
-    with atomic_file(output, "wb") as file:
-        file.write(text.encode("utf-8", "replace"))
+
+
+def _is_stream(output: str) -> bool:
+    """Whether it must be written to, not replaced; the standard streams may be regular files."""
+    path = Path(output)
+    standard = output.startswith(("/dev/stdout", "/dev/stderr", "/dev/fd/"))
+    return standard or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def write(output: str | None, text: str) -> None:
+    data = text.encode("utf-8", "replace")
+    if output is None:
+        sys.stdout.buffer.write(data)
+    elif _is_stream(output):
+        with open(output, "ab") as file:
+            file.write(data)
+    else:
+        with atomic_file(Path(output).resolve(), "wb") as file:
+            file.write(data)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,21 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import summarize
-from inference.raw_text import Casing, join, read_articles, write_sentence
+from inference.raw_text import Casing, Pairs, join, read_articles, write_sentence
+from inference.summary import SummarySentence
+from inference.summary_page import Shown, page
 from support.errors import run
 
 TEXT = """Ba1 BA2 mo3 went to the U.S. (New York) yesterday. "I don't know," said Dr. Zu14, who is 45% sure.
@@ -21,8 +27,8 @@ He's the one; it cost $5. Mo33 ba21 <zu12> & ba30!
 
 @pytest.fixture
 def call(capsysbinary, monkeypatch):
-    def call(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["summarize.py", *map(str, arguments), "--tokenizer", "python"])
+    def call(*arguments: object, stdin: str = "", tokenizer: str = "python") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["summarize.py", *map(str, arguments), "--tokenizer", tokenizer])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         with pytest.raises(SystemExit) as exit:
             run(summarize.main)
@@ -30,6 +36,22 @@ def call(capsysbinary, monkeypatch):
         return exit.value.code, out.decode(), error.decode()
 
     return call
+
+
+@pytest.fixture
+def article(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def rewrite(text: str, *sentences: str, tokenizer: str = "python") -> list[str]:
+    """Tokenised sentences, or those of the text itself, as a summary of the text writes them."""
+    (source,) = read_articles([text], tokenizer)
+    casing, pairs = Casing(source), Pairs(source)
+    if not sentences:
+        return [join(write_sentence(s.words, casing, pairs, place)) for place, s in enumerate(source)]
+    return [join(write_sentence(sentence.split(), casing, pairs)) for sentence in sentences]
 
 
 def test_sentences_keep_how_they_were_written():
@@ -47,10 +69,12 @@ def test_sentences_keep_how_they_were_written():
 def test_what_was_tokenised_is_written_as_it_was():
     (sentences,) = read_articles([TEXT], "python")
     casing = Casing(sentences)
-    written = [join(write_sentence(s.words, casing)) for s in sentences]
-    assert written[0] == "Ba1 BA2 mo3 went to the U.S. (New York) yesterday."
-    assert written[1] == "“I don't know,” said Dr. Zu14, who is 45% sure."
-    assert written[2] == "He's the one; it cost $5."
+    assert rewrite(TEXT) == [s.text for s in sentences]
+    assert [join(write_sentence(s.words, casing)) for s in sentences] == [s.text for s in sentences]
+
+
+def test_quotes_that_the_text_does_not_have_are_typographic():
+    assert rewrite("The cat sat.", "`` the cat '' sat -- -lrb- `` a '' -rrb- .") == ["“The cat” sat – (“a”)."]
 
 
 def test_a_word_that_only_begins_sentences_is_not_a_name():
@@ -63,7 +87,79 @@ def test_a_word_that_only_begins_sentences_is_not_a_name():
 def test_lines_blank_texts_and_strange_letters():
     articles = read_articles(["", "  \n\n ", "İstanbul ǅ ﬁne.\nA second line"], "python")
     assert [len(article) for article in articles] == [0, 0, 2]
-    assert articles[2][0].text.startswith("İstanbul")
+    assert articles[2][0].text == "İstanbul ǅ ﬁne."
+
+
+@pytest.mark.parametrize("tokenizer", ["python", "auto"])
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["€6 was paid.", "He had $7 left.", "Then he got £8 back."],
+        ["½ of it cost 5¢ in 1/2 the time."],
+        ["It cost 5 € and more.", "He left…"],
+        ["It’s 3½, ¼ or ¾ (“yes”).", "‘No’ – don’t."],
+        ["He left Acme Inc.", "The rest stayed."],
+        ["An e\u0301te\u0301 and a cross\u00adword."],
+    ],
+)
+def test_respelled_tokens_are_found_where_they_stand(sentences, tokenizer):
+    (found,) = read_articles([" ".join(sentences)], tokenizer)
+    assert [s.text for s in found] == sentences
+    assert rewrite(" ".join(sentences), tokenizer=tokenizer) == sentences
+
+
+def test_no_character_of_a_text_is_lost():
+    text = "😀 Nice 😀😀 one. ⁂\u2063 “‘So’” ....... he—well…  left &nbsp; it 😀! 日本 \x80 *** 🙂"
+    for tokenizer in ("python", "auto"):
+        (found,) = read_articles([text], tokenizer)
+        assert "".join("".join(s.text for s in found).split()) == "".join(text.split())
+
+
+def test_tokens_after_a_long_stretch_that_no_token_stands_for_are_found_again():
+    (found,) = read_articles(["He Saw " + "😀" * 50 + " Them All. Then He Left."], "python")
+    assert found[0].written == ["He", "Saw", "Them", "All", "."]
+    assert found[1].text == "Then He Left."
+
+
+def test_a_sign_is_that_of_its_amount():
+    text = "He paid €6 of his $7. It cost £8 or 9 € there."
+    assert rewrite(text, "he paid $ 7 , not $ 6 or # 8 .", "he had 9 $ .") == [
+        "He paid $7, not €6 or £8.",
+        "He had 9 €.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He cannot go, so he's gonna stay.",
+        "In the '90s it cost $1.5m at -5°C.",
+        "He — the one — \"left\" in 1990–95.",
+        "It said 'no' and and/or (so) 5%.",
+    ],
+)
+def test_neighbours_are_spaced_as_the_text_spaces_them(text):
+    assert rewrite(text) == [text]
+
+
+def test_words_brought_together_are_spaced_by_rule():
+    text = "He cannot go — they did not, in the '90s."
+    assert rewrite(text, "he did not go in '90s , can he ?") == ["He did not go in '90s, can he?"]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_lines_of_a_paragraph_belong_together(line_end):
+    text = line_end.join(["A headline", "", "The cat sat", "on the mat. It", "slept.", " ", "The end"])
+    (found,) = read_articles([text], "python")
+    assert [s.text for s in found] == ["A headline", "The cat sat on the mat.", "It slept.", "The end"]
+
+
+def test_a_line_of_tokenised_text_is_a_sentence():
+    text = "He 's `` here '' .\nSo -LRB- Mr. X . -RRB- it is\n"
+    (found,) = read_articles([text], "none")
+    assert [s.text for s in found] == text.splitlines()
+    assert found[1].words == ["so", "-lrb-", "mr.", "x", ".", "-rrb-", "it", "is"]
+    assert rewrite(text, tokenizer="none") == ["He's “here”.", "So (Mr. X.) it is"]
 
 
 def test_text_from_a_file_and_from_standard_input_are_the_same(golden, tmp_path, call):
@@ -74,7 +170,7 @@ def test_text_from_a_file_and_from_standard_input_are_the_same(golden, tmp_path,
     lines = out.strip().split("\n")
     assert len(lines) == 2 and set(lines) <= {
         "Ba1 BA2 mo3 went to the U.S. (New York) yesterday.",
-        "“I don't know,” said Dr. Zu14, who is 45% sure.",
+        '"I don\'t know," said Dr. Zu14, who is 45% sure.',
         "He's the one; it cost $5.",
         "Mo33 ba21 <zu12> & ba30!",
     }
@@ -93,6 +189,23 @@ def test_json_tells_where_every_word_comes_from(golden, tmp_path, call):
         assert 0 <= sentence["source"] < 4
         assert len(sentence["copied"]) == len(sentence["words"])
         assert all(0 <= p <= 1 for p in sentence["copied"])
+        assert sentence["copied"][0] > 0.5 and 0 not in sentence["replaced"]  # what this model does
+
+
+def test_beam_diversity_and_length_reach_the_rewriter(golden, article, call):
+    def scores(*flags: object) -> list[float]:
+        code, out, _ = call("--model_dir", golden / "rl", "--n_ext", 4, "--format", "json", "--input", article, *flags)
+        assert code == 0
+        (found,) = json.loads(out)
+        lengths.append(max(len(s["words"]) for s in found["sentences"]))
+        return [s["rewriting_score"] for s in found["sentences"]]
+
+    lengths: list[int] = []
+    greedy, beam, diverse = scores(), scores("--beam", 3), scores("--beam", 3, "--div", 5)
+    assert greedy != beam != diverse
+    assert lengths[0] == 30
+    scores("--max_dec_word", 2)
+    assert lengths[-1] == 2
 
 
 def test_a_text_is_summarised_the_same_alone_and_among_others(golden, tmp_path, call):
@@ -107,6 +220,26 @@ def test_a_text_is_summarised_the_same_alone_and_among_others(golden, tmp_path, 
         assert [s["words"] for s in ours["sentences"]] == [s["words"] for s in theirs["sentences"]]
         scores = [[s["rewriting_score"] for s in found["sentences"]] for found in (ours, theirs)]
         assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+
+
+def test_html_underlines_what_was_generated_only(golden, article, call):
+    words = ["a", "b", "c", "d"]
+    copied, replaced = np.array([0.9, 0.2, 0.1, 0.5], np.float32), np.array([False, False, True, False])
+    sentence = SummarySentence(words, 0, None, -1.0, copied, replaced)
+    html = page([Shown("x", ["A b."], [sentence], [write_sentence(words, Casing([]))])])
+    assert _kinds(html) == ["copied", "made", "replaced", "copied"]
+    flags = ["--model_dir", golden / "rl", "--input", article]
+    (found,) = json.loads(call(*flags, "--format", "json")[1])
+    wanted = [
+        "replaced" if place in sentence["replaced"] else "copied" if p >= 0.5 else "made"
+        for sentence in found["sentences"]
+        for place, p in enumerate(sentence["copied"])
+    ]
+    assert "copied" in wanted and _kinds(call(*flags, "--format", "html")[1]) == wanted
+
+
+def _kinds(html: str) -> list[str]:
+    return re.findall(r'<span class="(\w+)" title=', html)
 
 
 def test_html_is_one_page_that_escapes_and_colours(golden, tmp_path, call):
@@ -148,3 +281,37 @@ def test_mistakes_are_told_in_one_line(golden, tmp_path, call):
     ):
         code, _, error = call(*arguments)
         assert code == 2 and told in error and error.count("\n") == 1
+
+
+def test_a_bad_output_is_told_before_any_model_is_read(tmp_path, call):
+    (tmp_path / "link").symlink_to(tmp_path / "no" / "out.txt")
+    for output in (tmp_path / "no" / "out.txt", tmp_path, tmp_path / "link"):
+        code, _, error = call("--model_dir", tmp_path / "no_model", "--output", output)
+        assert code == 2 and f"--output {output}" in error and "folder" in error and error.count("\n") == 1
+
+
+def test_the_output_may_be_a_link_or_a_pipe(golden, article, call):
+    flags = ["--model_dir", golden / "rl_ext_only", "--input", article]
+    wanted = call(*flags)[1].encode()
+    link, target, pipe = article.with_name("link"), article.with_name("target"), article.with_name("pipe")
+    link.symlink_to(target.name)
+    for _ in range(2):  # the target is made, then replaced
+        assert call(*flags, "--output", link)[:2] == (0, "")
+        assert link.is_symlink() and target.read_bytes() == wanted
+    os.mkfifo(pipe)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert call(*flags, "--output", pipe)[0] == 0
+    reader.join(10)
+    assert received == [wanted] and pipe.is_fifo()
+
+
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+def test_standard_output_by_name_is_not_replaced(tmp_path, mode):
+    log = tmp_path / "log"
+    log.write_bytes(b"before\n")
+    code = "import summarize; summarize.write('/dev/fd/1', 'after\\n')"  # a mistake would replace /dev/stdout itself
+    with open(log, mode) as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True, cwd=Path(summarize.__file__).parent)
+    assert log.read_bytes() == (b"before\n" if mode == "ab" else b"") + b"after\n"
