@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from decode_split import Recipe, SplitFlags, decode_split, meta_of
+from decode_split import Built, Recipe, SplitFlags, decode_split
 from inference.flat import FlatOptions, FlatSummarizer
 from inference.output import DecodeDirectory
 from model.pointer_generator import PointerGenerator
 from support.errors import UserError, run
 from support.flags import flag, parse
-from training.model_directory import POINTER_GENERATOR, Meta, load
+from training.model_directory import POINTER_GENERATOR, load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,10 @@ class FlatRecipe(Recipe):
     options: FlatOptions
     model_dir: str
 
-    def build(self) -> FlatSummarizer:
+    def build(self) -> Built:
         loaded = load(self.model_dir, nets=(POINTER_GENERATOR,), device=self.device)
-        return FlatSummarizer(cast(PointerGenerator, loaded.network), loaded.vocabulary, self.options)
-
-    def metas(self) -> dict[str, Meta | None]:
-        return {"abstractor": meta_of(self.model_dir, POINTER_GENERATOR), "extractor": None}
+        network = cast(PointerGenerator, loaded.network)
+        return Built(FlatSummarizer(network, loaded.vocabulary, self.options), loaded, None)
 
 
 def main() -> None:

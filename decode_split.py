@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -27,22 +24,10 @@ from support.flags import flag
 from support.memory import keep_freed_memory
 from support.progress import progress
 from training.config import DeviceFlags
-from training.distributed import Processes, process_group, total, wait_for_all
-from training.model_directory import (
-    ABSTRACTOR,
-    AGENT,
-    FF_EXTRACTOR,
-    RNN_EXTRACTOR,
-    Meta,
-    best_checkpoint,
-    read_meta,
-)
+from training.distributed import Processes, in_all, process_group, total, wait_for_all
+from training.model_directory import AGENT, Loaded
 
 _PIECE = 256  # articles a process takes at a time
-_HASH_BYTES = 8
-_BYTES_AT_ONCE = 1 << 23  # of a file, or of words' codes, in memory
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,23 +67,30 @@ class Summarizes(Protocol):
     def summarize(self, store: TokenStore, articles: Ints) -> Iterable[Summary]: ...
 
 
+class Built(NamedTuple):
+    """What summarizes, and the models in it."""
+
+    summarizer: Summarizes
+    abstractor: Loaded | None
+    extractor: Loaded | None
+
+    def described(self) -> dict[str, Any]:
+        """As log.json has it: the models' metas, and which weights and words they have."""
+        models = {"abstractor": self.abstractor, "extractor": self.extractor}
+        metas = {name: model and model.meta for name, model in models.items()}
+        if self.extractor and self.extractor.meta["net"] == AGENT:
+            metas = {name: self.extractor.meta["net_args"][name] for name in models}
+        return {**metas, **{f"{name}_checkpoint": model and model.identity() for name, model in models.items()}}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe(ABC):
     """What a process must know to build what summarizes."""
 
     device: str = "cpu"
-    model_dir: str | None
 
     @abstractmethod
-    def build(self) -> Summarizes: ...
-
-    @abstractmethod
-    def metas(self) -> dict[str, Meta | None]:
-        """The models' descriptions, as log.json has them."""
-
-    def directories(self) -> dict[str, str | None]:
-        """Where the models of `metas` lie; here the abstractor is all there is."""
-        return {"abstractor": self.model_dir, "extractor": None}
+    def build(self) -> Built: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,34 +102,12 @@ class RewritingRecipe(Recipe):
     ext_dir: str | None = None
     abs_dir: str | None = None
 
-    def build(self) -> Summarizer:
+    def build(self) -> Built:
         if self.model_dir is not None:
-            return Summarizer.from_agent(self.model_dir, self.options, self.device)
-        return Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
-
-    def metas(self) -> dict[str, Meta | None]:
-        if self.model_dir is not None:
-            parts = meta_of(self.model_dir, AGENT)["net_args"]
-            if not isinstance(parts, dict) or not {"abstractor", "extractor"} <= parts.keys():
-                raise UserError(f"{self.model_dir}/meta.json: 'net_args' names no 'abstractor' and 'extractor'")
-            return {"abstractor": parts["abstractor"], "extractor": parts["extractor"]}
-        return {
-            "abstractor": meta_of(self.abs_dir, ABSTRACTOR) if self.abs_dir else None,
-            "extractor": meta_of(self.ext_dir, RNN_EXTRACTOR, FF_EXTRACTOR) if self.ext_dir else None,
-        }
-
-    def directories(self) -> dict[str, str | None]:
-        if self.model_dir is None:
-            return {"abstractor": self.abs_dir, "extractor": self.ext_dir}
-        own = f"{self.model_dir}/abstractor" if self.metas()["abstractor"] else None
-        return {"abstractor": own, "extractor": self.model_dir}
-
-
-def meta_of(directory: str, *nets: str) -> Meta:
-    meta = read_meta(directory)
-    if meta["net"] not in nets:
-        raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
-    return meta
+            summarizer = Summarizer.from_agent(self.model_dir, self.options, self.device)
+        else:
+            summarizer = Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
+        return Built(summarizer, summarizer.abstractor, summarizer.extractor)
 
 
 class _Piece(NamedTuple):
@@ -162,14 +132,10 @@ def decode_split(
     """`settings` go to log.json; every `batch` articles are decoded together or not at all."""
     split = flags.chosen_split()
     with process_group(flags.cuda and flags.device != "cpu") as processes:
-        recipe, workers, store = _in_all(processes, lambda: _set_up(flags, recipe, processes))
-
-        def begin() -> dict[str, Any]:
-            told = {**recipe.metas(), **settings, "split": split, **_identities(recipe, store)}
-            directory.prepare(told, flags.resume)
-            return told
-
-        told = _in_all(processes, lambda: begin() if processes.main else {})
+        recipe, workers, built, store = in_all(processes, lambda: _set_up(flags, recipe, processes))
+        data = {"articles": len(store), "hash": store.articles_digest()}
+        told = {**built.described(), **settings, "split": split, "data": data}
+        in_all(processes, lambda: directory.prepare(told, flags.resume) if processes.main else None)
         done = directory.finished()
         wait_for_all()
         groups = _unfinished_groups(len(store), batch, done)
@@ -184,7 +150,7 @@ def decode_split(
             _report(directory, timing, len(done))
 
 
-def _set_up(flags: SplitFlags, recipe: Recipe, processes: Processes) -> tuple[Recipe, int, TokenStore]:
+def _set_up(flags: SplitFlags, recipe: Recipe, processes: Processes) -> tuple[Recipe, int, Built, TokenStore]:
     """Loads all that can turn out to be missing or broken, so that a failed start leaves nothing behind.
 
     What is loaded here is decoded with here or in forked workers.
@@ -192,70 +158,10 @@ def _set_up(flags: SplitFlags, recipe: Recipe, processes: Processes) -> tuple[Re
     device = flags.pick_device(processes.local_rank)
     workers = _n_workers(flags.workers, device, processes)
     recipe = replace(recipe, device=str(device))
-    recipe.metas()  # refuses a wrong model before its weights are read
     if workers > 1:
         torch.set_num_threads(1)  # no threads that a fork would lose
     _open.cache_clear()
-    _, store = _open(recipe, flags.data_dir, flags.chosen_split())
-    return recipe, workers, store
-
-
-def _in_all(processes: Processes, step: Callable[[], Result]) -> Result:
-    """The result of a step, once all processes have done it; if one fails all leave, and one alone tells why."""
-    error, failed = None, torch.zeros(processes.world, dtype=torch.int64)
-    try:
-        result = step()
-    except Exception as caught:
-        error, failed[processes.rank] = caught, 1
-    failures = total(failed).nonzero().flatten().tolist()
-    if error and failures[0] == processes.rank:
-        raise error
-    if failures:
-        sys.exit(2)
-    return result
-
-
-def _identities(recipe: Recipe, store: TokenStore) -> dict[str, Any]:
-    """What tells other weights and other texts from these, as log.json has it."""
-    models = {f"{name}_checkpoint": _checkpoint(directory) for name, directory in recipe.directories().items()}
-    return {**models, "data": {"articles": len(store), "hash": _hash_articles(store)}}
-
-
-def _checkpoint(directory: str | None) -> dict[str, str] | None:
-    """The file that `training.model_directory.load` reads, and the vocabulary that belongs to it."""
-    if directory is None:
-        return None
-    agent = read_meta(directory)["net"] == AGENT
-    weights = best_checkpoint(directory, highest=agent).path
-    vocabulary = Path(directory, "agent_vocab.pkl" if agent else "vocab.pkl")
-    return {"name": weights.name, "hash": _hash_file(weights), "vocabulary_hash": _hash_file(vocabulary)}
-
-
-def _hash_file(path: Path) -> str:
-    digest = _new_hash()
-    with open(path, "rb") as file:
-        while data := file.read(_BYTES_AT_ONCE):
-            digest.update(data)
-    return digest.hexdigest()
-
-
-def _hash_articles(store: TokenStore) -> str:
-    """Of the texts alone: copied files, labels and other word counts do not change it."""
-    codes = np.frombuffer(b"".join(map(_hash_word, store.lexicon)), np.uint64)
-    words, at_once, digest = store.articles.words, _BYTES_AT_ONCE // _HASH_BYTES, _new_hash()
-    for start in range(0, len(words), at_once):
-        digest.update(codes[words[start : start + at_once]].tobytes())
-    digest.update(store.articles.sentence_offsets.tobytes())
-    digest.update(store.articles.document_offsets.tobytes())
-    return digest.hexdigest()
-
-
-def _hash_word(word: str) -> bytes:
-    return hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
-
-
-def _new_hash() -> hashlib.blake2b:
-    return hashlib.blake2b(digest_size=_HASH_BYTES)
+    return recipe, workers, *_open(recipe, flags.data_dir, flags.chosen_split())
 
 
 def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
@@ -302,7 +208,7 @@ def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles
 
 
 @lru_cache(maxsize=1)
-def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Summarizes, TokenStore]:
+def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Built, TokenStore]:
     """Once a process."""
     keep_freed_memory()
     return recipe.build(), open_store(data_dir, split)
@@ -311,8 +217,8 @@ def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Summarizes, TokenS
 def _decode_piece(piece: _Piece) -> _Decoded:
     if piece.one_thread:
         torch.set_num_threads(1)
-    summarizer, store = _open(piece.recipe, piece.data_dir, piece.split)
-    summaries = list(summarizer.summarize(store, piece.articles))
+    built, store = _open(piece.recipe, piece.data_dir, piece.split)
+    summaries = list(built.summarizer.summarize(store, piece.articles))
     for summary in summaries:
         piece.directory.write(summary)
     return _Decoded([summary.alignment() for summary in summaries], sum(summary.n_words for summary in summaries))

@@ -60,7 +60,7 @@ class Summarizer:
         """A directory of train_full_rl.py, with or without an abstractor in it."""
         agent = load(model_dir, nets=(AGENT,), device=device)
         own = Path(model_dir) / "abstractor"
-        abstractor = load(own, nets=(ABSTRACTOR,), device=device) if agent.meta["net_args"].get("abstractor") else None
+        abstractor = load(own, nets=(ABSTRACTOR,), device=device) if agent.meta["net_args"]["abstractor"] else None
         return cls(agent, abstractor, options)
 
     @classmethod

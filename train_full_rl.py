@@ -5,7 +5,6 @@ Without --abs_dir the extracted sentences themselves are the summary: rnn-ext + 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -161,12 +160,8 @@ def rewriting_cache(flags: ReinforcementFlags, abstractor: Loaded, stores: list[
 
 def signature(flags: ReinforcementFlags, abstractor: Loaded, stores: list[TokenStore]) -> str:
     """Of everything that a rewriting depends on."""
-    digest = hashlib.sha256(repr((flags.max_dec_word, flags.variant)).encode())
-    for weight in abstractor.network.state_dict().values():
-        digest.update(weight.cpu().numpy().tobytes())
-    for store in stores:
-        digest.update(np.ascontiguousarray(store.articles.words).tobytes())
-    return digest.hexdigest()
+    texts = [store.articles_digest() for store in stores]
+    return repr((flags.max_dec_word, flags.variant, abstractor.digest(), texts))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ ids.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,9 @@ from data.store_build import ensure_built
 from data.store_files import StoreArrays, read_arrays, read_lexicon
 from data.vocabulary import N_SPECIAL, SPECIAL_NAMES, Vocabulary
 from model.batches import UNK
+
+_DIGEST_BYTES = 8
+_WORDS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,16 @@ class TokenStore:
         ids[:N_SPECIAL] = range(N_SPECIAL)
         return ids
 
+    def articles_digest(self) -> str:
+        """Of the articles' texts alone: where they lie, labels and word counts do not change it."""
+        codes = np.frombuffer(b"".join(map(_word_digest, self.lexicon)), np.uint64)
+        digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+        for begin in range(0, len(self.articles.words), _WORDS_AT_ONCE):
+            digest.update(codes[self.articles.words[begin : begin + _WORDS_AT_ONCE]].tobytes())
+        digest.update(self.articles.sentence_offsets.tobytes())
+        digest.update(self.articles.document_offsets.tobytes())
+        return digest.hexdigest()
+
     @classmethod
     def from_texts(cls, articles: list[list[str]], abstracts: list[list[str]] | None = None) -> TokenStore:
         """Raw sentences in memory, in the same form."""
@@ -77,6 +91,10 @@ class TokenStore:
             return _map_store, (self.name, self._folder)
         arrays = StoreArrays(self.articles, self.abstracts, self.label_offsets, self.labels)
         return _in_memory, (self.name, arrays, self.lexicon)
+
+
+def _word_digest(word: str) -> bytes:
+    return hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 def open_store(data_dir: str | Path, split: str, workers: int | None = None) -> TokenStore:

@@ -119,7 +119,7 @@ def random_model(data_dir: str) -> tuple[Loaded, Loaded]:
     from random_models import paper_sizes
 
     vocabulary = Vocabulary.from_counter(load_word_counts(data_dir), VOCABULARY)
-    if len(vocabulary) < VOCABULARY:
+    if len(vocabulary) < VOCABULARY + 4:
         raise UserError(f"{data_dir} has fewer than {VOCABULARY:,} words: too few for the paper's sizes")
     agent, abstractor = paper_sizes(len(vocabulary))
     return Loaded(agent, vocabulary, {"net": AGENT}), Loaded(abstractor, vocabulary, {"net": ABSTRACTOR})

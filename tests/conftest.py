@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from decode_runs import call
 
 TESTS = Path(__file__).parent
 SHARED = TESTS.parents[1] / "shared"
@@ -46,3 +47,31 @@ def data(golden, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "golden"
     shutil.copytree(golden / "data", folder)
     return folder
+
+
+@pytest.fixture
+def decode(capsys):
+    def decode(name: str, *arguments: object, workers: int = 1) -> str:
+        code, out, error = call(capsys, name, *arguments, "--workers", workers)
+        assert code == 0, error
+        return out
+
+    return decode
+
+
+@pytest.fixture
+def complaint(capsys):
+    def complaint(name: str, *arguments: object) -> str:
+        """The one line that a mistake gets."""
+        code, _, error = call(capsys, name, *arguments)
+        assert code == 2
+        assert error.startswith("error: ") and error.count("\n") == 1
+        return error
+
+    return complaint
+
+
+@pytest.fixture
+def agent(golden, tmp_path) -> Path:
+    """A copy of the agent, to be changed."""
+    return Path(shutil.copytree(golden / "rl", tmp_path / "agent"))

@@ -1,96 +1,16 @@
 from __future__ import annotations
 
-import filecmp
-import importlib
 import json
-import os
-import shutil
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
+from decode_runs import ENVIRONMENT, ROOT, alignment, assert_same_files, call, rewrite_weights, summaries, torchrun
 from tiny_data import write_split
 from torch import Tensor
 
-import decode_split
 from metrics.rouge import score_documents
-from support.errors import UserError, run
-from training.distributed import Processes
-
-ROOT = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-ENVIRONMENT.pop("DATA", None)
-
-
-def call(capsys, name: str, *arguments: object) -> tuple[int, str, str]:
-    """Runs a script in this process: exit code, stdout, stderr."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit:
-        patch.setattr(sys, "argv", [name, *map(str, arguments)])
-        patch.delenv("DATA", raising=False)
-        run(importlib.import_module(name).main)
-    return exit.value.code, *capsys.readouterr()
-
-
-@pytest.fixture
-def decode(capsys):
-    def decode(name: str, *arguments: object, workers: int = 1) -> str:
-        code, out, error = call(capsys, name, *arguments, "--workers", workers)
-        assert code == 0, error
-        return out
-
-    return decode
-
-
-@pytest.fixture
-def complaint(capsys):
-    def complaint(name: str, *arguments: object) -> str:
-        """The one line that a mistake gets."""
-        code, _, error = call(capsys, name, *arguments)
-        assert code == 2
-        assert error.startswith("error: ") and error.count("\n") == 1
-        return error
-
-    return complaint
-
-
-def assert_same_files(ours: Path, theirs: Path) -> None:
-    names = sorted(path.name for path in theirs.iterdir())
-    assert sorted(path.name for path in ours.iterdir()) == names
-    assert filecmp.cmpfiles(ours, theirs, names, shallow=False) == (names, [], [])
-
-
-def alignment(path: Path) -> list[dict]:
-    return [json.loads(line) for line in (path / "alignment.jsonl").read_text().splitlines()]
-
-
-def summaries(path: Path) -> dict[str, str]:
-    return {file.name: file.read_text() for file in path.glob("output*/*.dec")}
-
-
-def torchrun(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """decode_full_model.py in two processes."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    command += [str(ROOT / "decode_full_model.py"), *map(str, arguments), "--device", "cpu"]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, cwd=ROOT)
-
-
-def rewrite_weights(model: Path, change: Callable[[dict[str, Tensor]], None]) -> None:
-    """Changes the state dict of a model's only checkpoint."""
-    (path,) = (model / "ckpt").iterdir()
-    content = torch.load(path, weights_only=True)
-    change(content["state_dict"])
-    torch.save(content, path)
-
-
-@pytest.fixture
-def agent(golden, tmp_path) -> Path:
-    """A copy of the agent, to be changed."""
-    return Path(shutil.copytree(golden / "rl", tmp_path / "agent"))
 
 
 @pytest.mark.parametrize(
@@ -224,112 +144,6 @@ def test_empty_articles_get_empty_files_under_their_own_numbers(golden, tmp_path
     assert (tmp_path / "b" / "output_1").exists() and not (tmp_path / "b" / "output_1" / "2.dec").exists()
 
 
-def test_resume_writes_only_what_is_missing_and_the_same(golden, tmp_path, decode):
-    path = tmp_path / "out"
-    flags = ["--path", path, "--model_dir", golden / "rl", "--data_dir", golden / "data", "--test", "--batch", "4"]
-    decode("decode_full_model", *flags)
-    log = json.loads((path / "log.json").read_text())
-    assert "nothing" in decode("decode_full_model", *flags, "--resume")
-    assert json.loads((path / "log.json").read_text()) == log
-    (path / "output" / "5.dec").unlink()
-    (path / "output" / "20.dec").unlink()
-    untouched = (path / "output" / "10.dec").stat().st_mtime_ns
-    decode("decode_full_model", *flags, "--resume")
-    assert_same_files(path / "output", golden / "decode_dir" / "rl_greedy_batch4" / "output")
-    assert (path / "output" / "10.dec").stat().st_mtime_ns == untouched
-    assert json.loads((path / "log.json").read_text())["timing"]["articles"] == 8
-    assert len(alignment(path)) == 30
-
-
-def _other_weights(model: Path) -> None:
-    rewrite_weights(model, lambda state: next(iter(state.values())).add_(0.1))
-
-
-def _better_checkpoint(model: Path) -> None:
-    (path,) = (model / "ckpt").iterdir()
-    shutil.copy(path, model / "ckpt" / "ckpt-99.0-200")
-
-
-def _other_vocabulary(model: Path) -> None:
-    words = (model / "agent_vocab.pkl").read_bytes()
-    (model / "agent_vocab.pkl").write_bytes(words.replace(b"ba1", b"xx1"))
-
-
-def _other_word(data: Path) -> None:
-    path = data / "test" / "7.json"
-    article = json.loads(path.read_text())
-    article["article"][0] += " more"
-    path.write_text(json.dumps(article))
-
-
-@pytest.mark.parametrize(
-    ("change", "place", "name"),
-    [
-        (_other_weights, "agent", "extractor_checkpoint"),
-        (_other_weights, "agent/abstractor", "abstractor_checkpoint"),
-        (_better_checkpoint, "agent", "extractor_checkpoint"),
-        (_other_vocabulary, "agent", "extractor_checkpoint"),
-        (_other_word, "data", "data"),
-    ],
-)
-def test_resume_refuses_other_models_and_texts(golden, tmp_path, decode, complaint, agent, change, place, name):
-    shutil.copytree(golden / "data", tmp_path / "data")
-    flags = ["--path", tmp_path / "out", "--model_dir", agent, "--data_dir", tmp_path / "data", "--test"]
-    decode("decode_full_model", *flags)
-    (tmp_path / "out" / "output" / "5.dec").unlink()
-    before = summaries(tmp_path / "out")
-    change(tmp_path / place)
-    assert f"another {name};" in complaint("decode_full_model", *flags, "--resume")
-    assert summaries(tmp_path / "out") == before
-
-
-def test_resume_refuses_other_parts_of_a_baseline(golden, tmp_path, decode, complaint):
-    shutil.copytree(golden / "ext_rnn", tmp_path / "ext")
-    flags = ["--path", tmp_path / "out", "--ext_dir", tmp_path / "ext", "--data_dir", golden / "data", "--test"]
-    decode("decode_baselines", *flags)
-    log = json.loads((tmp_path / "out" / "log.json").read_text())
-    assert log["abstractor_checkpoint"] is None and log["data"]["articles"] == 30
-    (tmp_path / "ext" / "ckpt" / log["extractor_checkpoint"]["name"]).unlink()
-    (tmp_path / "ext" / "ckpt" / "ckpt-0.5-999").write_bytes(next((golden / "ext_rnn" / "ckpt").iterdir()).read_bytes())
-    assert "another extractor_checkpoint;" in complaint("decode_baselines", *flags, "--resume")
-    flags[3:6] = [golden / "ext_rnn", "--data_dir", _shorter(golden, tmp_path)]
-    assert "another data;" in complaint("decode_baselines", *flags, "--resume")
-
-
-def _shorter(golden: Path, folder: Path) -> Path:
-    (folder / "short" / "test").mkdir(parents=True)
-    for i in range(3):
-        shutil.copy(golden / "data" / "test" / f"{i}.json", folder / "short" / "test")
-    return folder / "short"
-
-
-def test_resume_goes_on_with_copies_of_the_same_model_and_texts(golden, tmp_path, decode, agent):
-    """Without word counts the store numbers the words otherwise, but they are the same."""
-    path = tmp_path / "out"
-    decode("decode_full_model", "--path", path, "--model_dir", agent, "--data_dir", golden / "data", "--test")
-    (path / "output" / "5.dec").unlink()
-    shutil.copytree(golden / "data" / "test", tmp_path / "data" / "test", copy_function=shutil.copyfile)
-    copies = ["--model_dir", golden / "rl", "--data_dir", tmp_path / "data"]
-    decode("decode_full_model", "--path", path, *copies, "--test", "--resume")
-    assert_same_files(path / "output", golden / "decode_dir" / "rl_greedy" / "output")
-
-
-@pytest.mark.parametrize(
-    "broken", ["ckpt", "agent_vocab.pkl", "abstractor", "abstractor/ckpt", "abstractor/vocab.pkl", "damaged"]
-)
-def test_a_failed_start_leaves_nothing_behind(golden, tmp_path, decode, complaint, agent, broken):
-    flags = ["--path", tmp_path / "out", "--model_dir", agent, "--data_dir", golden / "data", "--test"]
-    if broken == "damaged":
-        next((agent / "ckpt").iterdir()).write_bytes(b"x")
-    else:
-        (agent / broken).rename(tmp_path / "away")
-    complaint("decode_full_model", *flags)
-    assert not (tmp_path / "out").exists()
-    shutil.copytree(golden / "rl", agent, dirs_exist_ok=True)
-    decode("decode_full_model", *flags)
-    assert_same_files(tmp_path / "out" / "output", golden / "decode_dir" / "rl_greedy" / "output")
-
-
 def test_any_word_can_be_written(golden, tmp_path, decode):
     write_split(tmp_path / "data", "test", [(["\ud800 lone ."], ["ba1 ."]), (["ba1 ba2 ."], ["ba1 ."])])
     common = ["--data_dir", tmp_path / "data", "--test"]
@@ -338,32 +152,6 @@ def test_any_word_can_be_written(golden, tmp_path, decode):
     assert "nothing is left" in decode("decode_baselines", "--path", tmp_path / "b", *common, "--resume")
     decode("decode_full_model", "--path", tmp_path / "f", "--model_dir", golden / "rl", *common)
     assert len(summaries(tmp_path / "f")) == 2
-
-
-def test_a_killed_run_resumes_to_the_same_files(golden, tmp_path, decode):
-    path = tmp_path / "out"
-    data = tmp_path / "data"
-    shutil.copytree(golden / "data", data)
-    flags = ["--path", path, "--model_dir", golden / "rl", "--data_dir", data, "--split", "train", "--batch", "4"]
-    command = [sys.executable, ROOT / "decode_full_model.py", *flags, "--beam", "5", "--workers", "1"]
-    process = subprocess.Popen(list(map(str, command)), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and len(list(path.glob("output/*.dec"))) < 40:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    found = len(list(path.glob("output/*.dec")))
-    assert 40 <= found < 400
-    with open(path / "alignment.0.jsonl", "a") as file:
-        file.write('{"article": 399, "sent')
-    decode("decode_full_model", *flags, "--beam", "5", "--resume")
-    whole = tmp_path / "whole"
-    decode("decode_full_model", *flags[2:], "--path", whole, "--beam", "5")
-    assert_same_files(path / "output", whole / "output")
-    for ours, theirs in zip(alignment(path), alignment(whole), strict=True):
-        assert ours["article"] == theirs["article"]
-        assert [s["source"] for s in ours["sentences"]] == [s["source"] for s in theirs["sentences"]]
-    assert not list(path.glob("alignment.*.jsonl")) and not list(path.glob("output/.*"))
 
 
 def test_worker_processes_write_the_same(golden, tmp_path):
@@ -403,19 +191,6 @@ def test_one_process_of_torchrun_tells_that_the_path_is_in_use(golden, tmp_path)
     assert result.returncode != 0
     assert result.stderr.startswith("error: ") and result.stderr.count("is not empty") == 1
     assert "gloo" not in result.stderr.lower() and "decode_split.py" not in result.stderr
-
-
-@pytest.mark.parametrize(("failed", "outcome"), [([1, 1], SystemExit), ([1, 0], SystemExit), ([0, 1], UserError)])
-def test_the_first_process_that_fails_tells_why(monkeypatch, failed, outcome):
-    """As the second of two processes sees it."""
-    monkeypatch.setattr(decode_split, "total", lambda _: torch.tensor(failed))
-
-    def step() -> None:
-        if failed[1]:
-            raise UserError("no")
-
-    with pytest.raises(outcome):
-        decode_split._in_all(Processes(1, 2, 1), step)
 
 
 def test_damaged_descriptions_are_told_in_one_line(golden, tmp_path, decode, complaint, agent):

@@ -20,7 +20,7 @@ from data.batching import _training_order, training_batches
 from data.vocabulary import Vocabulary
 from scripts import call, complaint, launch
 from support.errors import UserError
-from training import trainer
+from training import distributed, trainer
 from training.metrics_log import read_metrics
 from training.model_directory import ABSTRACTOR, POINTER_GENERATOR, best_checkpoint, checkpoints, load, write_checkpoint
 
@@ -271,3 +271,16 @@ def test_sizes_that_describe_no_network_are_told_in_one_line(golden, tmp_path, s
     (tmp_path / "abs/meta.json").write_text(f'{{"net": "base_abstractor", "net_args": {sizes}}}')
     with pytest.raises(UserError, match="do not describe"):
         load(tmp_path / "abs", nets=(ABSTRACTOR,))
+
+
+@pytest.mark.parametrize(("failed", "outcome"), [([1, 1], SystemExit), ([1, 0], SystemExit), ([0, 1], UserError)])
+def test_the_first_process_that_fails_tells_why(monkeypatch, failed, outcome):
+    """As the second of two processes sees it."""
+    monkeypatch.setattr(distributed, "total", lambda _: torch.tensor(failed))
+
+    def step() -> None:
+        if failed[1]:
+            raise UserError("no")
+
+    with pytest.raises(outcome):
+        distributed.in_all(distributed.Processes(1, 2, 1), step)

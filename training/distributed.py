@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from typing import NamedTuple
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+Result = TypeVar("Result")
 
 
 class Processes(NamedTuple):
@@ -47,6 +50,21 @@ def total(value: Tensor) -> Tensor:
         value = value.clone()
         dist.all_reduce(value)
     return value
+
+
+def in_all(processes: Processes, step: Callable[[], Result]) -> Result:
+    """The result of a step, once all processes have done it; if one fails all leave, and one alone tells why."""
+    error, failed = None, torch.zeros(processes.world, dtype=torch.int64)
+    try:
+        result = step()
+    except Exception as caught:
+        error, failed[processes.rank] = caught, 1
+    failures = total(failed).nonzero().flatten().tolist()
+    if error and failures[0] == processes.rank:
+        raise error
+    if failures:
+        sys.exit(2)
+    return result
 
 
 def wait_for_all() -> None:

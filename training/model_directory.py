@@ -5,6 +5,7 @@ What is trained here loads in the released code and the other way round; `model.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,6 +47,17 @@ class Loaded(NamedTuple):
     network: nn.Module
     vocabulary: Vocabulary
     meta: Meta
+    checkpoint: str = ""  # name of its file
+
+    def digest(self) -> str:
+        """Of weights and words."""
+        digest = hashlib.blake2b(repr(self.vocabulary.words).encode("utf-8", "surrogatepass"), digest_size=8)
+        for weight in self.network.state_dict().values():
+            digest.update(weight.cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    def identity(self) -> dict[str, str]:
+        return {"name": self.checkpoint, "hash": self.digest()}
 
 
 def build_network(meta: Meta) -> nn.Module:
@@ -57,6 +69,8 @@ def build_network(meta: Meta) -> nn.Module:
     if net == FF_EXTRACTOR:
         return FfExtractor(**sizes)
     if net == AGENT:
+        if not isinstance(sizes, dict) or not {"abstractor", "extractor"} <= sizes.keys():
+            raise UserError("meta.json: 'net_args' names no 'abstractor' and 'extractor'")
         variant = meta.get("variant", "released")  # directories without the key come from the released code
         return ActorCritic(**sizes["extractor"]["net_args"], recurrent_critic=variant == "paper")
     if net == POINTER_GENERATOR:
@@ -91,7 +105,7 @@ def load(directory: str | Path, *, nets: tuple[str, ...], device: torch.device |
     size = _embedding_size(meta)
     if len(vocabulary) != size:
         raise UserError(f"{directory}: the vocabulary has {len(vocabulary)} words but the network {size}")
-    return Loaded(network.to(device).eval(), vocabulary, meta)
+    return Loaded(network.to(device).eval(), vocabulary, meta, best.path.name)
 
 
 def _embedding_size(meta: Meta) -> int:
