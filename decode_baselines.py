@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decode_split import DecodeFlags, RewritingRecipe, decode_split
-from decoding import BASELINE_SENTENCES, Options
+from decoding import BASELINE_SENTENCES, Options, SummarizerBuilder
 from inference.output import DecodeDirectory
+from inference.split_decoding import DecodeFlags, decode_split
 from support.errors import run
 from support.flags import flag, parse
 
@@ -30,8 +30,8 @@ def main() -> None:
         batch_invariant=flags.batch_invariant,
     )
     settings = {"rl": False, "beam": 1, "n_ext": flags.n_ext, **flags.settings()}
-    recipe = RewritingRecipe(options=options, ext_dir=flags.ext_dir, abs_dir=flags.abs_dir)
-    decode_split(flags, recipe, DecodeDirectory(flags.path, n_outputs=flags.n_ext), settings, flags.batch)
+    builder = SummarizerBuilder(options=options, ext_dir=flags.ext_dir, abs_dir=flags.abs_dir)
+    decode_split(flags, builder, DecodeDirectory(flags.path, n_outputs=flags.n_ext), settings, flags.batch)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decode_split import DecodeFlags, RewritingRecipe, decode_split
-from decoding import Options
+from decoding import Options, SummarizerBuilder
 from inference.output import DecodeDirectory
+from inference.split_decoding import DecodeFlags, decode_split
 from support.errors import run
 from support.flags import flag, parse
 
@@ -30,8 +30,8 @@ def main() -> None:
         batch_invariant=flags.batch_invariant,
     )
     settings = {"rl": True, "beam": flags.beam, "diverse": flags.div, "n_ext": flags.n_ext, **flags.settings()}
-    recipe = RewritingRecipe(options=options, model_dir=flags.model_dir)
-    decode_split(flags, recipe, DecodeDirectory(flags.path), settings, flags.batch)
+    builder = SummarizerBuilder(options=options, model_dir=flags.model_dir)
+    decode_split(flags, builder, DecodeDirectory(flags.path), settings, flags.batch)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from decode_split import Built, Recipe, SplitFlags, decode_split
+from checkpoints.directory import POINTER_GENERATOR, load
 from inference.flat import FlatOptions, FlatSummarizer
 from inference.output import DecodeDirectory
+from inference.split_decoding import Builder, Built, SplitFlags, decode_split
 from model.pointer_generator import PointerGenerator
 from support.errors import UserError, run
 from support.flags import flag, parse
-from training.model_directory import POINTER_GENERATOR, load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Flags(SplitFlags):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatRecipe(Recipe):
+class FlatBuilder(Builder):
     options: FlatOptions
     model_dir: str
 
@@ -51,8 +51,8 @@ def main() -> None:
         "max_dec_word": flags.max_dec_word,
         "max_art": flags.max_art,
     }
-    recipe = FlatRecipe(options=options, model_dir=flags.model_dir)
-    decode_split(flags, recipe, DecodeDirectory(flags.path), settings)
+    builder = FlatBuilder(options=options, model_dir=flags.model_dir)
+    decode_split(flags, builder, DecodeDirectory(flags.path), settings)
 
 
 if __name__ == "__main__":

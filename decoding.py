@@ -16,15 +16,16 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
+from checkpoints.directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Loaded, load
 from data.documents import Ints
 from data.store import TokenStore
 from inference.extraction import Extractor, by_network, lead
 from inference.reranker import Hypothesis, rerank
 from inference.rewriter import Rewriter, Rewriting
+from inference.split_decoding import Builder, Built
 from inference.summary import Summary, SummarySentence
 from model.abstractor import Abstractor
 from model.extractor import Extraction
-from training.model_directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Loaded, load
 
 BASELINE_SENTENCES = 6  # what the released baselines extract
 _ARTICLES_AT_ONCE = 256  # whose sentences are sorted by length before they are rewritten
@@ -134,6 +135,23 @@ class Summarizer:
         for article, extraction in zip(articles.tolist(), extractions, strict=True):
             own = [next(hypotheses) for _ in extraction.sentences]
             yield Summary(article, _assemble(rewriter, extraction, _choose(own)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummarizerBuilder(Builder):
+    """An agent's directory, or those of the parts."""
+
+    options: Options
+    model_dir: str | None = None
+    ext_dir: str | None = None
+    abs_dir: str | None = None
+
+    def build(self) -> Built:
+        if self.model_dir is not None:
+            summarizer = Summarizer.from_agent(self.model_dir, self.options, self.device)
+        else:
+            summarizer = Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
+        return Built(summarizer, summarizer.abstractor, summarizer.extractor)
 
 
 def _choose(hypotheses: list[list[Rewriting]]) -> list[Rewriting]:

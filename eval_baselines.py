@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkpoints.directory import FF_EXTRACTOR
 from inference.best_sentences import best_sentences
 from inference.output import DecodeDirectory, Line
 from metrics.evaluation import MetricFlags, check_tools, evaluate
@@ -15,7 +16,6 @@ from metrics.summaries import decoded_split, read_documents, read_summaries
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json
 from support.flags import flag, parse
-from training.model_directory import FF_EXTRACTOR
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from data.labels import label_split
-from data.parallel import available_cores
 from support.errors import UserError, run
 from support.flags import flag, parse
+from support.parallel import available_cores
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,11 +17,11 @@ from decoding import Options, Summarizer
 from inference.raw_text import Casing, Pairs, RawSentence, join, read_articles, write_sentence
 from inference.summary import Summary
 from inference.summary_page import Shown, page
+from support.devices import DeviceFlags
 from support.errors import UserError, run
 from support.files import atomic_file
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
-from training.config import DeviceFlags
 
 
 @dataclass(frozen=True, kw_only=True)

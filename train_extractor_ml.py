@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from checkpoints.directory import FF_EXTRACTOR, RNN_EXTRACTOR
 from data.batching import ExtractionData
 from data.embeddings import initial_embedding
 from data.store import open_store
@@ -13,7 +14,6 @@ from model.extractor import FfExtractor, RnnExtractor
 from support.errors import run
 from support.flags import flag, parse
 from training.config import TrainingFlags
-from training.model_directory import FF_EXTRACTOR, RNN_EXTRACTOR
 from training.session import optimisation_record, training_session
 from training.supervised import MaximumLikelihood
 

@@ -12,19 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from data.batching import ArticleData
-from data.documents import Ints
-from data.store import TokenStore, open_store
-from inference.rewriter import Rewriter
-from inference.rewriting_cache import RewritingCache
-from metrics.sentence_rouge import REWARDS
-from model.abstractor import Abstractor
-from model.actor_critic import ActorCritic
-from model.extractor import RnnExtractor
-from support.errors import run
-from support.flags import flag, parse
-from training.config import TrainingFlags
-from training.model_directory import (
+from checkpoints.directory import (
     ABSTRACTOR,
     AGENT,
     RNN_EXTRACTOR,
@@ -36,7 +24,19 @@ from training.model_directory import (
     write_checkpoint,
     write_description,
 )
+from data.batching import ArticleData
+from data.documents import Ints
+from data.store import TokenStore, open_store
+from inference.rewriter import Rewriter
+from metrics.sentence_rouge import REWARDS
+from model.abstractor import Abstractor
+from model.actor_critic import ActorCritic
+from model.extractor import RnnExtractor
+from support.errors import run
+from support.flags import flag, parse
+from training.config import TrainingFlags
 from training.reinforcement import ActorCriticTraining, Environment, RewardFlags, Rewrite
+from training.rewriting_cache import RewritingCache
 from training.session import optimisation_record, training_session
 
 

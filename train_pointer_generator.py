@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+from checkpoints.directory import POINTER_GENERATOR, Loaded, load
 from data.embeddings import initial_embedding
 from data.flat_documents import FlatData
 from data.store import open_store
@@ -18,7 +19,6 @@ from model.pointer_generator import PointerGenerator
 from support.errors import UserError, run
 from support.flags import flag, parse
 from training.config import TrainingFlags
-from training.model_directory import POINTER_GENERATOR, Loaded, load
 from training.session import optimisation_record, training_session
 from training.supervised import MaximumLikelihood
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from data.parallel import available_cores
 from data.store import open_store
 from data.word2vec import train_word_vectors
 from support.errors import run
 from support.flags import flag, parse
+from support.parallel import available_cores
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from checkpoints.directory import FF_EXTRACTOR
 from data.store import TokenStore, open_store
 from inference.best_sentences import best_sentences
 from inference.output import DecodeDirectory
@@ -24,7 +25,6 @@ from support.errors import UserError, run
 from support.files import read_json
 from support.flags import flag, parse
 from support.progress import progress
-from training.model_directory import FF_EXTRACTOR
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.inspection import EXAMPLES, KINDS, Findings, inspect_split
-from data.parallel import available_cores
 from data.prepare.splits import SPLITS
 from data.vocabulary import COUNTS_FILE, load_word_counts
 from support.errors import UserError, run
+from support.parallel import available_cores
 
 _LABELLED_SPLITS = ("train", "val")
 

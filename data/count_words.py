@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from data.articles import article_path, count_articles, read_article, split_directory
-from data.parallel import available_cores, chunks, map_in_order
 from data.vocabulary import COUNTS_FILE
 from support.errors import UserError, run
 from support.files import atomic_file
+from support.parallel import available_cores, chunks, map_in_order
 from support.progress import progress
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from data.articles import Article, read_article
-from data.parallel import map_in_order
 from support.errors import UserError
+from support.parallel import map_in_order
 from support.progress import progress
 
 EXAMPLES = 3

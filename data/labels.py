@@ -16,7 +16,7 @@ from rapidfuzz.process import cdist
 from tqdm import tqdm
 
 from data.articles import Article, article_path, count_articles, read_article, split_directory, write_article
-from data.parallel import available_cores, chunks, map_in_order
+from support.parallel import available_cores, chunks, map_in_order
 from support.progress import progress
 
 

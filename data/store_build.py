@@ -22,11 +22,11 @@ from tqdm import tqdm
 
 from data.articles import Article, article_path, read_article, scan_articles, split_directory
 from data.documents import Documents, TextEncoder, pack
-from data.parallel import available_cores, chunks, map_in_order
 from data.store_files import VERSION, StoreWriter, is_current, write_words
 from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, load_word_counts, words_by_frequency
 from support.errors import UserError
 from support.files import atomic_directory
+from support.parallel import available_cores, chunks, map_in_order
 from support.progress import progress
 
 CHUNK = 500  # articles encoded at a time by a worker

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from data.parallel import available_cores
 from pipeline.display import Display, clock
 from pipeline.experiment import ROOT
 from pipeline.plan import ROWS_OF_TABLE, Plan, Sources, check_folders, make_plan, table_stage
@@ -29,6 +28,7 @@ from pipeline.runner import Runner
 from pipeline.stage import Stage, needs, with_needs
 from pipeline.stamps import Stamps, State
 from support.errors import UserError, run
+from support.parallel import available_cores
 
 _WAIT = 20  # seconds for the processes of a killed run to end
 

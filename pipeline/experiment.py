@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from data.sample import RECIPE_FILE
 from data.vocabulary import COUNTS_FILE
 from metrics import meteor
 from pipeline.presets import Preset
 from pipeline.stage import Argument, Chosen, Found, Stage, flags
 from pipeline.stamps import Stamps
 from report.rows import MODELS, ORIGINAL
+from sample.corpus import RECIPE_FILE
 
 ROOT = Path(__file__).parents[1]
 LEAD = 3  # sentences of lead-3
@@ -110,8 +110,8 @@ class Experiment:
         if self.is_sample:
             yield self._stage(
                 "corpus",
-                ["-m", "data.sample", "--out", str(self.data)],
-                inputs=[str(ROOT / "data" / "newswire" / "*.*")],
+                ["-m", "sample", "--out", str(self.data)],
+                inputs=[str(ROOT / "sample" / "*.*")],
                 outputs=[recipe, counts, self._data(self.split)],
                 anew=["--force"],
             )

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from data.parallel import available_cores
 from pipeline.display import Display, clock
 from pipeline.experiment import ROOT
 from pipeline.stage import Stage, needs
 from pipeline.stamps import Stamps, State
+from support.parallel import available_cores
 
 _PROMPT = "$ python "  # before the command line in a log
 _TAIL = 12  # lines of a failed stage's log that are shown

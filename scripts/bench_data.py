@@ -10,22 +10,19 @@ import itertools
 import os
 import resource
 import shutil
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from data.articles import count_articles, split_directory
 from data.batching import ArticleData, BatchData, ExtractionData, RewritingData, training_batches
 from data.labels import label_split
-from data.parallel import available_cores
 from data.store import open_store
 from data.vocabulary import COUNTS_FILE, Vocabulary, load_word_counts
 from support.errors import run
 from support.flags import flag, parse
+from support.parallel import available_cores
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Decoding speed on one core: this code against the plain loop of tests/plain_decoding.py, in turns.
+"""Decoding speed on one core: this code against the plain loop of reference/decoding.py, in turns.
 
     python -m scripts.bench_decode --data_dir $DATA --articles 64
 
@@ -12,18 +12,17 @@ machine multiplies matrices of that shape.
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from checkpoints.directory import ABSTRACTOR, AGENT, Loaded
 from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from decoding import Options, Summarizer
@@ -31,9 +30,7 @@ from inference.summary import Summary
 from support.errors import UserError, run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
-from training.model_directory import ABSTRACTOR, AGENT, Loaded
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
 VOCABULARY = 30000
 SENTENCES = 5  # of a summary; the paper's agent extracts about as many
 
@@ -89,7 +86,7 @@ def report(flags: Flags, beam: int, ours: list[Timed], plain: list[Timed]) -> No
 
 
 def timed_plainly(flags: Flags, beam: int) -> Timed:
-    from plain_decoding import plain_summaries
+    from reference.decoding import plain_summaries
 
     return timed(plain_summaries, flags, beam)
 
@@ -116,7 +113,7 @@ def prepared(flags: Flags, beam: int) -> tuple[Summarizer, TokenStore]:
 
 
 def random_model(data_dir: str) -> tuple[Loaded, Loaded]:
-    from random_models import paper_sizes
+    from reference.random_models import paper_sizes
 
     vocabulary = Vocabulary.from_counter(load_word_counts(data_dir), VOCABULARY)
     if len(vocabulary) < VOCABULARY + 4:

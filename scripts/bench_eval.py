@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from data.newswire.article import compose
 from metrics.summaries import escape
+from sample.article import compose
 from support.errors import UserError, run
 from support.flags import flag, parse
 

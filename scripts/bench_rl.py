@@ -2,27 +2,21 @@
 
     python -m scripts.bench_rl --data_dir $DATA [--steps 3]
 
-Without a cached rewriting, with all of them cached, and by a plain loop over articles and steps (tests/plain_*.py) on
+Without a cached rewriting, with all of them cached, and by a plain loop over articles and steps (reference/) on
 the same articles and actions; CPU seconds, taken in turns. Weights are random, with a clock in the decoder that ends
 sentences after about 17 words.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests")]
-
 import numpy as np
 import torch
-from plain_decoding import plain_greedy
-from plain_networks import encode_article, first_state, pointer_scores, split_articles
-from random_models import paper_sizes
 from torch import Tensor, nn
 
 from data.batching import ArticleData, RLBatch, training_batches
@@ -30,14 +24,17 @@ from data.collate import collate_sources
 from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from inference.rewriter import Rewriter
-from inference.rewriting_cache import RewritingCache
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
+from reference.decoding import plain_greedy
+from reference.networks import encode_article, first_state, pointer_scores, split_articles
+from reference.random_models import paper_sizes
 from support.errors import run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
 from training.a2c import a2c_loss, discounted_returns, standardise
 from training.reinforcement import ActorCriticTraining, Environment, RewardFlags
+from training.rewriting_cache import RewritingCache
 
 PHASES = ("encode", "act", "criticise", "rewrite", "score")
 

@@ -11,23 +11,20 @@ words of its best summary, until it has found four.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import numpy as np
 import torch
 from torch import nn
 
+from checkpoints.directory import ABSTRACTOR, AGENT, POINTER_GENERATOR, Loaded, load
 from data.batching import RewritingData, training_batches
 from data.documents import Ints
 from data.flat_documents import FlatData
-from data.parallel import chunks
 from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from decoding import Options, Summarizer
@@ -41,7 +38,7 @@ from report.rows import ROWS
 from support.errors import run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
-from training.model_directory import ABSTRACTOR, AGENT, POINTER_GENERATOR, Loaded, load
+from support.parallel import chunks
 
 FLAT, FULL, RERANK = "pointer_generator_coverage", "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank"
 TEST_ARTICLES = 11490  # what Table 5 counts

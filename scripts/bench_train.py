@@ -2,19 +2,17 @@
 
     python -m scripts.bench_train [--data_dir D] [--steps 5]
 
-Each stage is timed in turns with a plain loop over articles and time steps (tests/plain_networks.py) on the same
+Each stage is timed in turns with a plain loop over articles and time steps (reference/networks.py) on the same
 batches, in CPU seconds, so that ratios hold on a busy machine too. Batches come from a data set, or are random with
 the lengths of news articles.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import torch
 from torch import nn
@@ -25,13 +23,11 @@ from data.store import open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from model.abstractor import Abstractor
 from model.extractor import RnnExtractor
+from reference import networks as plain_networks
+from reference import random_batches
 from support.errors import UserError, run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
-
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
-import plain_networks
-import random_batches
 
 VOCABULARY = 30000
 IN_PLACE = torch.ops.aten.addmm_, torch.ops.aten.baddbmm_  # which the counter does not know

@@ -6,6 +6,5 @@ called_from=$PWD
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 make_environment requirements.txt
-bench=$PWD/scripts/bench_table5.py
 cd "$called_from"
-exec python "$bench" "$@"
+exec python -m scripts.bench_table5 "$@"

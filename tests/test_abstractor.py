@@ -9,10 +9,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_networks import abstractor_losses, dense_log_distributions
-from random_batches import random_pairs
 from test_extractor import check_gradients
 
+from checkpoints.directory import ABSTRACTOR, load
 from data.collate import collate_pairs
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
@@ -24,7 +23,8 @@ from model.greedy_search import greedy_search
 from model.packed_lstm import Packing, packed_lstm_layer
 from model.rnn import BiLSTM
 from model.vocabulary_softmax import log_partition_and_logit
-from training.model_directory import ABSTRACTOR, load
+from reference.networks import abstractor_losses, dense_log_distributions
+from reference.random_batches import random_pairs
 
 SIZES = {"vocab_size": 40, "emb_dim": 6, "n_hidden": 7}
 

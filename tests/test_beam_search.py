@@ -4,15 +4,15 @@ import itertools
 
 import pytest
 import torch
-from plain_decoding import dense_log_probs, plain_beam, repeats_trigram
-from random_models import random_abstractor, random_source
 
+from checkpoints.directory import ABSTRACTOR, load
 from data.store import open_store
 from inference.rewriter import Rewriter
 from model.batches import END, SourceBatch
 from model.beam_search import REPEATED, Beams, Children, beam_search
 from model.greedy_search import greedy_search
-from training.model_directory import ABSTRACTOR, load
+from reference.decoding import dense_log_probs, plain_beam, repeats_trigram
+from reference.random_models import random_abstractor, random_source
 
 
 @pytest.mark.parametrize("seed", range(25))

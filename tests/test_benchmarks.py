@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from scripts import complaint, launch
+from commands import complaint, launch
 
 
 def printed(*command: object) -> str:

@@ -190,7 +190,7 @@ def test_one_process_of_torchrun_tells_that_the_path_is_in_use(golden, tmp_path)
     result = torchrun("--path", tmp_path, "--model_dir", golden / "rl", "--data_dir", golden / "data", "--test")
     assert result.returncode != 0
     assert result.stderr.startswith("error: ") and result.stderr.count("is not empty") == 1
-    assert "gloo" not in result.stderr.lower() and "decode_split.py" not in result.stderr
+    assert "gloo" not in result.stderr.lower() and "split_decoding.py" not in result.stderr
 
 
 def test_damaged_descriptions_are_told_in_one_line(golden, tmp_path, decode, complaint, agent):

@@ -10,18 +10,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_networks import encode_article, ff_logits, rnn_extractor_losses, split_articles
-from random_batches import random_articles, random_extraction
 
+from checkpoints.directory import FF_EXTRACTOR, RNN_EXTRACTOR, load
+from checkpoints.released_names import to_released
 from data.collate import collate_articles, collate_extraction
 from data.labels import proxy_labels
-from data.sample import sample_article
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
 from model.batches import ArticleBatch, ExtractionBatch
 from model.extractor import FfExtractor, RnnExtractor
-from model.released_names import to_released
-from training.model_directory import FF_EXTRACTOR, RNN_EXTRACTOR, load
+from reference.networks import encode_article, ff_logits, rnn_extractor_losses, split_articles
+from reference.random_batches import random_articles, random_extraction
+from sample.corpus import sample_article
 
 SIZES = {"vocab_size": 50, "emb_dim": 6, "conv_hidden": 5, "lstm_hidden": 7}
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from plain_decoding import dense_log_probs, plain_greedy
-from random_models import random_abstractor, random_source
 
 from model.greedy_search import greedy_search
 from model.vocabulary_top import VocabularyTop
 from model.word_choice import SourceWords, WordChoice, _first_places, log_probability
+from reference.decoding import dense_log_probs, plain_greedy
+from reference.random_models import random_abstractor, random_source
 
 
 @pytest.mark.parametrize("seed", range(20))

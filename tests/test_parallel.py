@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tiny_data import kill_when
 
-from data.parallel import chunks, map_in_order
 from support.errors import UserError
+from support.parallel import chunks, map_in_order
 
 
 def slow_first(number: int) -> int:

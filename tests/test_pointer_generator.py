@@ -9,12 +9,11 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from commands import call, complaint
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_pointer_generator import PlainDecoder, plain_losses, plain_search, rows_of
-from random_batches import random_pairs
-from random_models import random_source
 
+from checkpoints.directory import POINTER_GENERATOR, load
 from data.batching import training_batches, validation_batches
 from data.flat_documents import FlatData, FlatStore
 from data.store import TokenStore, open_store
@@ -27,9 +26,10 @@ from model.copy_network import rows_per_step
 from model.coverage_attention import CoverageAttention
 from model.greedy_search import greedy_search
 from model.pointer_generator import PointerGenerator
-from scripts import call, complaint
+from reference.pointer_generator import PlainDecoder, plain_losses, plain_search, rows_of
+from reference.random_batches import random_pairs
+from reference.random_models import random_source
 from support.errors import UserError
-from training.model_directory import POINTER_GENERATOR, load
 
 V = 20
 SHORT = 6  # a seed whose network writes short summaries

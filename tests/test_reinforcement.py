@@ -12,24 +12,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from commands import call, complaint
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_networks import attend, encode_article, first_state, pointer_scores, split_articles
-from random_batches import random_articles
 from test_training import assert_same_weights
 
+from checkpoints.directory import ABSTRACTOR, AGENT, load, read_meta
 from data.batching import RLBatch
 from data.collate import collate_articles
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
 from inference.rewriter import Rewriter
-from inference.rewriting_cache import RewritingCache
 from model.actor_critic import ActorCritic, greedy, sample
 from model.extractor import RnnExtractor
-from scripts import call, complaint
+from reference.networks import attend, encode_article, first_state, pointer_scores, split_articles
+from reference.random_batches import random_articles
 from training.metrics_log import read_metrics
-from training.model_directory import ABSTRACTOR, AGENT, load, read_meta
 from training.reinforcement import ActorCriticTraining, Environment, RewardFlags
+from training.rewriting_cache import RewritingCache
 
 SIZES = {"vocab_size": 50, "emb_dim": 6, "conv_hidden": 5, "lstm_hidden": 7}
 

@@ -6,9 +6,9 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_decoding import plain_rerank
 
 from inference.reranker import Hypothesis, n_candidates, rerank
+from reference.decoding import plain_rerank
 
 sentence = st.lists(
     st.tuples(st.lists(st.sampled_from("abcde"), max_size=5), st.integers(-40, 0).map(lambda x: x / 8)),

@@ -15,15 +15,15 @@ from random import Random
 import pytest
 
 from data.articles import read_article
-from data.corpus_report import corpus_report
 from data.labels import proxy_labels
-from data.newswire import library as newswire
-from data.newswire.article import compose
-from data.newswire.cast import Cast, Reporter
-from data.newswire.grammar import expand, parse, tidy
-from data.newswire.names import place
-from data.sample import VOCABULARY_SIZE, Recipe, generator_digest, sample_article, write_sample
 from data.vocabulary import load_word_counts
+from report.corpus import corpus_report
+from sample import library as newswire
+from sample.article import compose
+from sample.cast import Cast, Reporter
+from sample.corpus import VOCABULARY_SIZE, Recipe, generator_digest, sample_article, write_sample
+from sample.grammar import expand, parse, tidy
+from sample.names import place
 from support.errors import UserError
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +32,7 @@ SMALL = Recipe(seed=0, train=30, val=4, test=5, generator=generator_digest())
 
 def run_sample(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    command = [sys.executable, "-m", "data.sample", *arguments]
+    command = [sys.executable, "-m", "sample", *arguments]
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
 
 
@@ -138,7 +138,7 @@ def test_an_interrupted_run_leaves_nothing_behind(tmp_path, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("data.sample.write_word_counts", fail)
+    monkeypatch.setattr("sample.corpus.write_word_counts", fail)
     with pytest.raises(KeyboardInterrupt):
         write_sample(tmp_path / "d", SMALL)
     assert os.listdir(tmp_path) == []
@@ -226,7 +226,7 @@ def test_every_template_can_be_written():
 
 
 def test_the_documented_story_can_be_added(tmp_path):
-    documentation = (ROOT / "data" / "newswire" / "__init__.py").read_text()
+    documentation = (ROOT / "sample" / "__init__.py").read_text()
     story = re.search(r"    story wedding\n(?:    .+\n)+", documentation)[0].replace("\n    ", "\n").strip()
     folder = copy_texts(tmp_path, story)
     wedding = newswire.read_library(folder).stories[-1]

@@ -13,16 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from commands import call, complaint, launch
 from test_training import EXTRACTOR, assert_same_weights, weights
 from torch import nn
 
+from checkpoints.directory import ABSTRACTOR, POINTER_GENERATOR, best_checkpoint, checkpoints, load, write_checkpoint
 from data.batching import _training_order, training_batches
 from data.vocabulary import Vocabulary
-from scripts import call, complaint, launch
+from support import processes
 from support.errors import UserError
-from training import distributed, trainer
+from training import trainer
 from training.metrics_log import read_metrics
-from training.model_directory import ABSTRACTOR, POINTER_GENERATOR, best_checkpoint, checkpoints, load, write_checkpoint
 
 
 @pytest.fixture
@@ -276,11 +277,11 @@ def test_sizes_that_describe_no_network_are_told_in_one_line(golden, tmp_path, s
 @pytest.mark.parametrize(("failed", "outcome"), [([1, 1], SystemExit), ([1, 0], SystemExit), ([0, 1], UserError)])
 def test_the_first_process_that_fails_tells_why(monkeypatch, failed, outcome):
     """As the second of two processes sees it."""
-    monkeypatch.setattr(distributed, "total", lambda _: torch.tensor(failed))
+    monkeypatch.setattr(processes, "total", lambda _: torch.tensor(failed))
 
     def step() -> None:
         if failed[1]:
             raise UserError("no")
 
     with pytest.raises(outcome):
-        distributed.in_all(distributed.Processes(1, 2, 1), step)
+        processes.in_all(processes.Processes(1, 2, 1), step)

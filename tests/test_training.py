@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from commands import ROOT, call, complaint, launch
 
-from model.released_names import NAMES, from_released, to_released
-from scripts import ROOT, call, complaint, launch
-from training.metrics_log import read_metrics
-from training.model_directory import (
+from checkpoints.directory import (
     ABSTRACTOR,
     AGENT,
     RNN_EXTRACTOR,
@@ -28,6 +26,8 @@ from training.model_directory import (
     read_meta,
     write_checkpoint,
 )
+from checkpoints.released_names import NAMES, from_released, to_released
+from training.metrics_log import read_metrics
 from training.supervised import MaximumLikelihood
 from training.trainer import Validation
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.distributed import total
+from support.processes import total
 
 Words = Sequence[Any]  # word ids; equal ids are equal words
 Score = Callable[[Sequence[Words], Sequence[Words]], np.ndarray]  # of outputs with their references

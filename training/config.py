@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
-from support.errors import UserError
+from support.devices import DeviceFlags
 from support.flags import flag
 
 MAY_CHANGE = {  # when a run is resumed
@@ -14,27 +12,6 @@ MAY_CHANGE = {  # when a run is resumed
     *("device", "cuda", "amp", "debug", "workers", "max_abs_batch", "max_rewritings"),  # how fast it goes
     *("resume", "max_steps", "ckpt_freq", "patience", "keep"),  # when it ends, and what it leaves
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeviceFlags:
-    device: str = flag("auto", "auto, cpu, cuda or cuda:N")
-    cuda: bool = flag(True, "stay on the CPU, like --device cpu", spelling="--no-cuda")
-
-    def pick_device(self, local_rank: int = 0) -> torch.device:
-        if not self.cuda or self.device == "cpu":
-            return torch.device("cpu")
-        if self.device == "auto":
-            return torch.device("cuda", local_rank) if torch.cuda.is_available() else torch.device("cpu")
-        try:
-            device = torch.device(self.device)
-        except RuntimeError:
-            device = None
-        if device is None or device.type not in ("cpu", "cuda"):
-            raise UserError(f"--device {self.device} is unknown; give auto, cpu, cuda or cuda:N")
-        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-            raise UserError(f"--device {self.device} is not on this machine; --device cpu always works")
-        return device
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,15 +13,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from checkpoints.directory import AGENT
 from data.batching import RLBatch
 from data.documents import Ints
 from data.store import TokenStore
-from inference.rewriting_cache import RewritingCache
 from metrics.sentence_rouge import REWARDS, rouge_n_batch
 from model.actor_critic import ActorCritic, Choice, Episode, greedy, sample
 from support.files import atomic_file
 from training.a2c import Score, a2c_loss, discounted_returns, episode_rewards, joined, standardise
-from training.model_directory import AGENT
+from training.rewriting_cache import RewritingCache
 from training.trainer import Step, Validation
 
 N_EXAMPLES = 5

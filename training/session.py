@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import torch
 
+from checkpoints.directory import Meta, write_description
 from data.batching import BatchData, training_batches, validation_batches
 from data.vocabulary import Vocabulary
 from support.errors import UserError
 from support.files import read_json
 from support.memory import keep_freed_memory
+from support.processes import Processes, process_group, wait_for_all
 from training.config import OptimisationFlags, TrainingFlags
-from training.distributed import Processes, process_group, wait_for_all
-from training.model_directory import Meta, write_description
 from training.trainer import Objective, Trainer
 
 

@@ -15,14 +15,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from checkpoints.directory import best_checkpoint, checkpoints, write_checkpoint
 from support.errors import UserError, first_line
 from support.files import atomic_file
+from support.processes import Processes, total
 from support.progress import progress
 from training.config import MAY_CHANGE, TrainingFlags
-from training.distributed import Processes, total
 from training.interruption import Interruption
 from training.metrics_log import MetricsLog
-from training.model_directory import best_checkpoint, checkpoints, write_checkpoint
 
 SAVE_EVERY_SECONDS = 300
 

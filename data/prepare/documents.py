@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.parallel import available_cores
 from support.errors import UserError
 from support.flags import flag
+from support.parallel import available_cores
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from data.articles import write_article
-from data.parallel import map_in_order
 from data.prepare.documents import RawDocument, Recipe, Source
 from data.prepare.tables import MANIFEST, replace_rows
 from data.prepare.text_rules import to_articles
 from support.errors import UserError
 from support.files import read_json, write_json
+from support.parallel import map_in_order
 from support.progress import progress
 
 RECORD_FILE = "prepared.json"

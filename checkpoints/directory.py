@@ -1,6 +1,6 @@
 """Model directories in the released layout: meta.json, vocabulary, ckpt/ckpt-<metric>-<step>.
 
-What is trained here loads in the released code and the other way round; `model.released_names` has the table.
+What is trained here loads in the released code and the other way round; `checkpoints.released_names` has the table.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from checkpoints.released_names import from_released, to_released
 from data.vocabulary import Vocabulary
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
 from model.extractor import FfExtractor, RnnExtractor
 from model.pointer_generator import PointerGenerator
-from model.released_names import from_released, to_released
 from support.errors import UserError, first_line
 from support.files import atomic_file, read_json, write_json
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from data.newswire.grammar import Template, expand, tidy
-from data.newswire.library import Library, bare, kind
-from data.newswire.names import ENTITIES, VALUES, Entity
+from sample.grammar import Template, expand, tidy
+from sample.library import Library, bare, kind
+from sample.names import ENTITIES, VALUES, Entity
 
 
 @dataclass

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from data.newswire.grammar import Template, parse, slots
-from data.newswire.names import ENTITIES, VALUES
+from sample.grammar import Template, parse, slots
+from sample.names import ENTITIES, VALUES
 from support.errors import UserError
 
 FOLDER = Path(__file__).parent

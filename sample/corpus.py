@@ -1,10 +1,10 @@
-"""`python -m data.sample --out D` writes a corpus of synthetic newswire in the layout of the real data.
+"""`python -m sample --out D` writes a corpus of synthetic newswire in the layout of the real data.
 
 The corpus has the structure that the paper exploits, so that its claims can be checked in minutes on a CPU:
 each highlight rewrites one article sentence, the number of highlights follows from what the article reports,
 names and numbers must be copied, retellings of key sentences tempt a summariser to repeat itself. Article i
-of a split depends on the seed, the split and i alone. `python -m data.corpus_report D` describes the result;
-data/newswire/__init__.py tells how to add templates and story kinds.
+of a split depends on the seed, the split and i alone. `python -m report.corpus D` describes the result;
+sample/__init__.py tells how to add templates and story kinds.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tqdm import tqdm
 
 from data.articles import Article, article_path, count_articles, write_article
 from data.count_words import write_word_counts
-from data.newswire import library
-from data.newswire.article import compose
-from data.parallel import available_cores, chunks, map_in_order
 from data.vocabulary import COUNTS_FILE
-from support.errors import UserError, run
+from sample import library
+from sample.article import compose
+from support.errors import UserError
 from support.files import atomic_directory, atomic_file, read_json, write_json
 from support.flags import flag, parse
+from support.parallel import available_cores, chunks, map_in_order
 from support.progress import progress
 
 MANIFEST_FILE = "manifest.tsv"
@@ -153,6 +153,3 @@ def main() -> None:
     sizes = ", ".join(f"{size:,} {split}" for split, size in recipe.sizes.items())
     print(f"{flags.out}: {sizes} articles {'written' if written else 'are there already'}")
 
-
-if __name__ == "__main__":
-    run(main)

@@ -1,4 +1,4 @@
-"""`python -m data.corpus_report D` describes a data set: baselines, lengths, unknown and novel words.
+"""`python -m report.corpus D` describes a data set: baselines, lengths, unknown and novel words.
 
 ROUGE is that of metrics.rouge (as ROUGE-1.5.5 -n 2 -m). The oracle extracts the sentences of the proxy labels
 (Eq. 6); unknown words are those beyond the `--vsize` most frequent training words; an n-gram of a summary is
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 
 from data.articles import Article, article_path, count_articles, read_article, split_directory
 from data.labels import proxy_labels
-from data.sample import VOCABULARY_SIZE
 from data.vocabulary import Vocabulary, load_word_counts
 from metrics.ngram_table import Measure, words
 from metrics.novelty import novel
 from metrics.repetition import repeated
 from metrics.rouge import score_documents
 from metrics.summaries import escape
+from sample.corpus import VOCABULARY_SIZE
 from support.errors import UserError, run
 from support.progress import progress
 
@@ -118,7 +118,7 @@ def _shares(values: Iterable[int]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m data.corpus_report", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m report.corpus", description=__doc__)
     parser.add_argument("data_dir", nargs="?", default=os.environ.get("DATA"), help="data set root, or $DATA")
     parser.add_argument("--split", default="test", help="train, val or test (default)")
     parser.add_argument("--vsize", type=int, default=VOCABULARY_SIZE, help="known words (%(default)s)")

@@ -13,19 +13,18 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from checkpoints.directory import AGENT, Loaded
 from data.documents import Ints
-from data.parallel import available_cores, map_in_order
 from data.store import TokenStore, open_store
-from decoding import Options, Summarizer
 from inference.output import DecodeDirectory, Line
 from inference.summary import Summary
+from support.devices import DeviceFlags
 from support.errors import UserError
 from support.flags import flag
 from support.memory import keep_freed_memory
+from support.parallel import available_cores, map_in_order
+from support.processes import Processes, in_all, process_group, total, wait_for_all
 from support.progress import progress
-from training.config import DeviceFlags
-from training.distributed import Processes, in_all, process_group, total, wait_for_all
-from training.model_directory import AGENT, Loaded
 
 _PIECE = 256  # articles a process takes at a time
 
@@ -84,7 +83,7 @@ class Built(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe(ABC):
+class Builder(ABC):
     """What a process must know to build what summarizes."""
 
     device: str = "cpu"
@@ -93,27 +92,10 @@ class Recipe(ABC):
     def build(self) -> Built: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class RewritingRecipe(Recipe):
-    """An agent's directory, or those of the parts."""
-
-    options: Options
-    model_dir: str | None = None
-    ext_dir: str | None = None
-    abs_dir: str | None = None
-
-    def build(self) -> Built:
-        if self.model_dir is not None:
-            summarizer = Summarizer.from_agent(self.model_dir, self.options, self.device)
-        else:
-            summarizer = Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
-        return Built(summarizer, summarizer.abstractor, summarizer.extractor)
-
-
 class _Piece(NamedTuple):
     """Articles that one process decodes, on its own."""
 
-    recipe: Recipe
+    builder: Builder
     data_dir: str
     split: str
     directory: DecodeDirectory
@@ -127,12 +109,12 @@ class _Decoded(NamedTuple):
 
 
 def decode_split(
-    flags: SplitFlags, recipe: Recipe, directory: DecodeDirectory, settings: dict[str, Any], batch: int = 1
+    flags: SplitFlags, builder: Builder, directory: DecodeDirectory, settings: dict[str, Any], batch: int = 1
 ) -> None:
     """`settings` go to log.json; every `batch` articles are decoded together or not at all."""
     split = flags.chosen_split()
     with process_group(flags.cuda and flags.device != "cpu") as processes:
-        recipe, workers, built, store = in_all(processes, lambda: _set_up(flags, recipe, processes))
+        builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
         data = {"articles": len(store), "hash": store.articles_digest()}
         told = {**built.described(), **settings, "split": split, "data": data}
         in_all(processes, lambda: directory.prepare(told, flags.resume) if processes.main else None)
@@ -140,7 +122,7 @@ def decode_split(
         wait_for_all()
         groups = _unfinished_groups(len(store), batch, done)
         pieces = [
-            _Piece(recipe, flags.data_dir, split, directory, articles, workers > 1)
+            _Piece(builder, flags.data_dir, split, directory, articles, workers > 1)
             for articles in _pieces(groups[processes.rank :: processes.world], batch, workers)
         ]
         timing = _decode(pieces, workers, processes, sum(map(len, groups)))
@@ -150,18 +132,18 @@ def decode_split(
             _report(directory, timing, len(done))
 
 
-def _set_up(flags: SplitFlags, recipe: Recipe, processes: Processes) -> tuple[Recipe, int, Built, TokenStore]:
+def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[Builder, int, Built, TokenStore]:
     """Loads all that can turn out to be missing or broken, so that a failed start leaves nothing behind.
 
     What is loaded here is decoded with here or in forked workers.
     """
     device = flags.pick_device(processes.local_rank)
     workers = _n_workers(flags.workers, device, processes)
-    recipe = replace(recipe, device=str(device))
+    builder = replace(builder, device=str(device))
     if workers > 1:
         torch.set_num_threads(1)  # no threads that a fork would lose
     _open.cache_clear()
-    return recipe, workers, *_open(recipe, flags.data_dir, flags.chosen_split())
+    return builder, workers, *_open(builder, flags.data_dir, flags.chosen_split())
 
 
 def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
@@ -208,16 +190,16 @@ def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles
 
 
 @lru_cache(maxsize=1)
-def _open(recipe: Recipe, data_dir: str, split: str) -> tuple[Built, TokenStore]:
+def _open(builder: Builder, data_dir: str, split: str) -> tuple[Built, TokenStore]:
     """Once a process."""
     keep_freed_memory()
-    return recipe.build(), open_store(data_dir, split)
+    return builder.build(), open_store(data_dir, split)
 
 
 def _decode_piece(piece: _Piece) -> _Decoded:
     if piece.one_thread:
         torch.set_num_threads(1)
-    built, store = _open(piece.recipe, piece.data_dir, piece.split)
+    built, store = _open(piece.builder, piece.data_dir, piece.split)
     summaries = list(built.summarizer.summarize(store, piece.articles))
     for summary in summaries:
         piece.directory.write(summary)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from data.newswire.cast import Cast, Editor, Reminder, Reporter
-from data.newswire.grammar import Template
-from data.newswire.library import Key, Library, Story, library
-from data.newswire.names import Entity, place
+from sample.cast import Cast, Editor, Reminder, Reporter
+from sample.grammar import Template
+from sample.library import Key, Library, Story, library
+from sample.names import Entity, place
 
 _HIGHLIGHTS = {2: 15, 3: 27, 4: 28, 5: 19, 6: 11}  # number of highlights: how often
 _SENTENCES = range(12, 31)
