@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,7 +100,8 @@ def _common_split(folders: list[Path]) -> str:
 
 def _read_article(path: Path) -> tuple[list[str], list[str]]:
     value = read_json(path)
-    try:
-        return words(" ".join(value["article"])), words(" ".join(value["abstract"]))
-    except (KeyError, TypeError):
-        raise UserError(f"{path} is not an article: it needs the lists article and abstract") from None
+    fields: list[Any] = [value.get(name) if isinstance(value, dict) else None for name in ("article", "abstract")]
+    if not all(isinstance(lines, list) and all(isinstance(line, str) for line in lines) for lines in fields):
+        raise UserError(f"{path} is not an article: it needs the lists of sentences article and abstract")
+    article, abstract = (words(" ".join(lines)) for lines in fields)
+    return article, abstract

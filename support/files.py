@@ -52,7 +52,7 @@ def read_json(path: str | Path) -> Any:
             return json.load(file)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
         raise UserError(f"{path} is not readable JSON ({error})") from None
 
 
