@@ -16,8 +16,8 @@ from support.flags import flag
 from support.progress import progress
 
 WHY_TWO_MEANS = (
-    "ROUGE-1.5.5's average is the mean of 1,000 bootstrap samples, drawn in the order of the file names: the same "
-    "summaries numbered from 0 or from 1 differ by a few hundredths of a point. The plain mean knows no names."
+    "ROUGE-1.5.5's average is the mean of 1,000 bootstrap samples, drawn in the order of the file names: it changes a "
+    "little if the same summaries are numbered from 1 instead of 0, more so if they are few. The plain mean does not."
 )
 
 

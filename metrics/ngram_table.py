@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,19 +27,27 @@ class Count(NamedTuple):
 # (the summaries of a document, its article, order) -> a count for each summary
 Measure = Callable[[Sequence[Sequence[str]], Sequence[str], int], list[Count]]
 Summaries = dict[int, str]
+TextsAndArticle = tuple[Sequence[Sequence[str]], Sequence[str]]
 
 
 def percentages(measure: Measure, systems: dict[str, Summaries], articles: Path) -> dict[str, list[float]]:
     """System -> percentage per order, one ratio over all documents; the references are the last system."""
     ids = sorted(next(iter(systems.values())))
-    totals = np.zeros((len(ORDERS), len(systems) + 1, len(Count._fields)), dtype=np.int64)
-    for i in progress(ids, "n-grams", total=len(ids), unit="doc"):
-        article, abstract = _read_article(articles / f"{i}.json")
-        texts = [words(unescape(summaries[i])) for summaries in systems.values()] + [abstract]
-        totals += np.array([measure(texts, article, order) for order in ORDERS])
-    found, total = totals[..., 0], np.maximum(totals[..., 1], 1)
-    rows = (100 * found / total).T.tolist()
-    return dict(zip([*systems, REFERENCES], rows, strict=True))
+
+    def documents() -> Iterator[TextsAndArticle]:
+        for i in progress(ids, "n-grams", total=len(ids), unit="doc"):
+            article, abstract = _read_article(articles / f"{i}.json")
+            yield [words(unescape(summaries[i])) for summaries in systems.values()] + [abstract], article
+
+    return dict(zip([*systems, REFERENCES], ratios(measure, documents()), strict=True))
+
+
+def ratios(measure: Measure, documents: Iterable[TextsAndArticle]) -> list[list[float]]:
+    """For each of the texts that every document has: percentage per order, one ratio over all documents."""
+    counts = [[measure(texts, article, order) for order in ORDERS] for texts, article in documents]
+    totals = np.sum(counts, axis=0)
+    found, total = totals[..., 0], np.maximum(totals[..., 1], 1)  # each (ORDERS, texts)
+    return (100 * found / total).T.tolist()
 
 
 def words(text: str) -> list[str]:
