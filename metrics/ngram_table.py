@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import numpy as np
 from metrics.summaries import check_same_ids, decoded_split, read_summaries, unescape
 from support.errors import UserError
 from support.files import read_json, write_json
+from support.flags import flag, parse
 from support.progress import progress
 
 ORDERS = (1, 2, 3, 4)
@@ -55,25 +55,21 @@ def words(text: str) -> list[str]:
     return text.lower().split()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    folders: tuple[Path, ...] = flag(help="decode directory, or folder of .dec files", positional=True)
+    data_dir: str = flag(help="dataset root", env="DATA")
+    split: str | None = flag(None, "where no log.json names the split")
+
+
 def run_table(measure: Measure, name: str, description: str) -> None:
     """The command line: prints the table and writes <decode_dir>/<name>.json for each system."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m metrics.{name}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folders", nargs="+", type=Path, help="decode directory, or folder of .dec files")
-    parser.add_argument("--data_dir", "--data-dir", help="dataset root, or $DATA")
-    parser.add_argument("--split", help="where no log.json names the split")
-    parser.set_defaults(data_dir=os.environ.get("DATA"))
-    args = parser.parse_args()
-    if not args.data_dir:
-        raise UserError("where are the articles? give --data_dir or set $DATA")
-    systems = {str(folder): read_summaries(_summary_folder(folder)) for folder in args.folders}
-    first = str(args.folders[0])
+    flags = parse(Flags, description, prog=f"python -m metrics.{name}")
+    systems = {str(folder): read_summaries(_summary_folder(folder)) for folder in flags.folders}
+    first = str(flags.folders[0])
     for system, summaries in systems.items():
         check_same_ids(systems[first], f"{first}/{{}}.dec", summaries, f"{system}/{{}}.dec")
-    articles = Path(args.data_dir) / (args.split or _common_split(args.folders))
+    articles = Path(flags.data_dir) / (flags.split or _common_split(flags.folders))
     rows = percentages(measure, systems, articles)
     for system, summaries in systems.items():
         percent = dict(zip(map(str, ORDERS), rows[system], strict=True))
@@ -92,7 +88,7 @@ def _summary_folder(folder: Path) -> Path:
     return folder / "output" if (folder / "output").is_dir() else folder
 
 
-def _common_split(folders: list[Path]) -> str:
+def _common_split(folders: Sequence[Path]) -> str:
     """By log.json, which lies in the folder or, for output_top<n> of a baseline, above it."""
     splits = {}
     for folder in folders:

@@ -10,8 +10,8 @@ the numbering of the files.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,10 +23,19 @@ from metrics.rouge import METRICS, F
 from metrics.scores import Scores, load_scores
 from metrics.summaries import check_same_ids
 from support.errors import UserError, run
+from support.flags import flag, parse
 from support.progress import progress
 
 _CHUNK = 200  # samples at once: their counts fill a matrix of (_CHUNK, documents)
 _UNITS = 100_000  # ROUGE has five decimals: in whole units all sums are exact, and ties are ties
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    a: str = flag(help="directory that was evaluated, or its scores.json", positional=True)
+    b: str = flag(help="the system to compare with", positional=True)
+    samples: int = flag(100_000, "how many", source="Sec. 6.2", at_least=1)
+    seed: int = flag(0, "of the samples", at_least=0)
 
 
 class Comparison(NamedTuple):
@@ -129,22 +138,11 @@ def find_scores(path: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m metrics.significance",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("a", type=Path, metavar="A", help="directory that was evaluated, or its scores.json")
-    parser.add_argument("b", type=Path, metavar="B", help="the system to compare with")
-    parser.add_argument("--samples", type=int, default=100_000, help="how many (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    if args.samples < 1 or args.seed < 0:
-        raise UserError("--samples must be at least 1 and --seed at least 0")
-    paths = find_scores(args.a), find_scores(args.b)
+    flags = parse(Flags, __doc__ or "", prog="python -m metrics.significance")
+    paths = find_scores(Path(flags.a)), find_scores(Path(flags.b))
     a, b = map(load_scores, paths)
-    print(f"A = {paths[0]}\nB = {paths[1]}\n{len(a.ids):,} documents, {args.samples:,} samples, seed {args.seed}")
-    print(table(compare(a, b, args.samples, args.seed), args.samples))
+    print(f"A = {paths[0]}\nB = {paths[1]}\n{len(a.ids):,} documents, {flags.samples:,} samples, seed {flags.seed}")
+    print(table(compare(a, b, flags.samples, flags.seed), flags.samples))
 
 
 if __name__ == "__main__":

@@ -48,11 +48,15 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
 
 def read_json(path: str | Path) -> Any:
     try:
+        if Path(path).is_fifo():  # which would be waited for
+            raise UserError(f"{path} is a pipe, not a JSON file")
         with open(path, encoding="utf-8") as file:
             return json.load(file)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
-    except (OSError, ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror or error})") from None
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
         raise UserError(f"{path} is not readable JSON ({error})") from None
 
 
