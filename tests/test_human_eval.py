@@ -394,4 +394,5 @@ def test_kappa_is_one_only_if_all_agree_and_below_otherwise(items):
 @pytest.mark.parametrize("arguments", [(), ("count",)])
 def test_one_of_two_commands_is_asked_for(arguments):
     result = run_python("-m", "report.human_eval", *arguments)
-    assert result.returncode == 2 and result.stderr == "error: python -m report.human_eval make|tally: which of the two?\n"
+    assert result.returncode == 2
+    assert result.stderr == "error: python -m report.human_eval make|tally: which of the two?\n"
