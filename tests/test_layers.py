@@ -48,5 +48,5 @@ def test_a_package_imports_only_lower_layers(package):
 
 def test_the_networks_need_torch_alone():
     standard = {"__future__", "collections", "typing", "math", "re", "functools", "dataclasses", "abc", "itertools"}
-    for path in (ROOT / "model").glob("*.py"):
+    for path in (ROOT / "model").rglob("*.py"):
         assert imported(path) <= standard | {"torch", "model"}, path.name
