@@ -18,7 +18,7 @@ NOTES = ("in the vocabulary", "only in the source", "in neither")
 _BOX, _GAP, _ROW, _TOP, _LEFT = 138, 30, 74, 62, 8
 _WIDTH = _LEFT * 2 + len(COLUMNS) * _BOX + (len(COLUMNS) - 1) * _GAP
 _STYLE = """text { font: 15px system-ui, sans-serif; fill: #222; text-anchor: middle }
-.small { font-size: 11.5px; fill: #555 } .head { font-weight: 600 } .id { font-family: ui-monospace, monospace }
+.small { font-size: 11px; fill: #555 } .head { font-weight: 600 } .id { font-family: ui-monospace, monospace }
 rect { fill: #fff; stroke: #456; rx: 6px } .lost { fill: #fbe3df } .copied { fill: #e2f0e4 }
 path { stroke: #456; fill: none }
 """

@@ -8,6 +8,7 @@ from html import escape
 from scripts.walkthrough.code import code_of
 from scripts.walkthrough.colours import coloured
 from scripts.walkthrough.document import Document
+from scripts.walkthrough.markdown import see_also
 from scripts.walkthrough.source_text import ROOT, Block, Difference, Drawing, Example, Heading, Place, Prose
 from scripts.walkthrough.to_html import inline, to_html
 
@@ -36,19 +37,20 @@ def _contents(blocks: Sequence[Block]) -> str:
 
 
 def _rows(blocks: Sequence[Block]) -> list[list[Block]]:
-    """A row ends with the code that its text is about, or before the next heading."""
+    """A row ends at the next heading, or, once it has code, at the next prose: numbers and notes stay beside it."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         ended = any(isinstance(earlier, Place) and earlier.shown for earlier in rows[-1])
-        if isinstance(block, Heading) or (ended and not isinstance(block, Place)):
+        if isinstance(block, Heading) or (ended and isinstance(block, Prose)):
             rows.append([])
         rows[-1].append(block)
     return [row for row in rows if row]
 
 
 def _row(document: Document, blocks: list[Block]) -> str:
-    text = "\n".join(_text(document, block) for block in blocks if not isinstance(block, Place))
-    code = "\n".join(_code(block) for block in blocks if isinstance(block, Place) and block.shown)
+    places = [block for block in blocks if isinstance(block, Place) and block.shown]
+    text = "\n".join(_text(document, block) for block in blocks if block not in places)
+    code = "\n".join(map(_code, places))
     if not code:
         return f'<section class="wide">\n{text}\n</section>'
     return f'<section>\n<div class="text">\n{text}\n</div>\n<div class="code">\n{code}\n</div>\n</section>'
@@ -63,8 +65,9 @@ def _text(document: Document, block: Block) -> str:
         return f'<div class="example">\n{to_html(document.example[block.name])}\n</div>'
     if isinstance(block, Difference):
         return to_html(document.differences[block.what])
-    assert isinstance(block, Drawing)
-    return f"<figure>\n{document.drawing}</figure>"
+    if isinstance(block, Drawing):
+        return f"<figure>\n{document.drawing}</figure>"
+    return to_html(see_also(block))
 
 
 def _code(place: Place) -> str:

@@ -25,7 +25,13 @@ def _paragraphs(document: Document, block: Block) -> list[str]:
         return [document.differences[block.what]]
     if isinstance(block, Drawing):
         return ["![What becomes of a word: text, lexicon id, model id, extended id, text](walkthrough/word.svg)"]
-    return _code(block) if block.shown else []
+    return _code(block) if block.shown else [see_also(block)]
+
+
+def see_also(place: Place) -> str:
+    """A place whose code is not shown."""
+    links = ", ".join(f"[`{anchor}`](../{anchor.file})" for anchor in place.anchors)
+    return f"- *See also* ({place.paper}): {place.what}, {links}"
 
 
 def _code(place: Place) -> list[str]:

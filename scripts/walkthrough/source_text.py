@@ -1,7 +1,7 @@
 """The one text behind the walkthrough and the map of the paper: Markdown with a few directives, one a paragraph.
 
     @code FILE SYMBOL, FILE SYMBOL | place in the paper | what it is     shows the code, and enters the map
-    @map FILE SYMBOL, FILE | place in the paper | what it is             enters the map
+    @map FILE SYMBOL, FILE | place in the paper | what it is             names the place, and enters the map
     @example NAME                                                        numbers of the worked example
     @differs WHAT                                                        a row of docs/DEVIATIONS.md by its first cell
     @drawing                                                             what becomes of a word
