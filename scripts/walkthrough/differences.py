@@ -7,7 +7,12 @@ import re
 from scripts.walkthrough.source_text import ROOT, Heading
 
 DEVIATIONS = ROOT / "docs/DEVIATIONS.md"
-FROM = {"From the paper": "Differs from the paper", "From the released code": "Differs from the release"}
+SECTIONS = {
+    "From the paper": "Differs from the paper",
+    "From the released code": "Differs from the release",
+    "Decode scripts and their files": "Differs from the release",
+    "Data preparation": "In data preparation",
+}
 
 
 def differences() -> dict[str, str]:
@@ -25,6 +30,6 @@ def differences() -> dict[str, str]:
             continue
         what, *rest, _test = cells
         told = "; ".join(f"*{name}:* {cell}" for name, cell in zip(header[1:-1], rest, strict=True))
-        link = f"[{FROM.get(section.title, 'Differs from the release')}](DEVIATIONS.md#{section.slug})"
+        link = f"[{SECTIONS[section.title]}](DEVIATIONS.md#{section.slug})"
         found[what] = f"> **{link}: {what}.** {told}."
     return found
