@@ -27,6 +27,22 @@ class Article:
     score: list[float] | None = None
     others: dict[str, Any] = field(default_factory=dict)  # unknown fields, kept when the file is rewritten
 
+    @property
+    def unlabelled(self) -> bool:
+        return self.extracted is None and self.score is None
+
+    @property
+    def labels_fit(self) -> bool:
+        """A label for each abstract sentence while the article lasts, no sentence twice, scores from 0 to 1."""
+        if self.extracted is None or self.score is None:
+            return False
+        steps = min(len(self.article), len(self.abstract))
+        return (
+            len(self.extracted) == len(self.score) == len(set(self.extracted)) == steps
+            and all(0 <= label < len(self.article) for label in self.extracted)
+            and all(0 <= score <= 1 for score in self.score)
+        )
+
 
 def split_directory(data_dir: str | Path, split: str) -> Path:
     return Path(data_dir) / split
@@ -58,10 +74,7 @@ def count_articles(split_dir: str | Path) -> int:
 
 
 def read_article(path: str | Path) -> Article:
-    try:
-        value = read_json(path)
-    except (ValueError, RecursionError) as error:  # such as a number of 5,000 digits, or endless nesting
-        raise UserError(f"{path} is not readable JSON ({error})") from None
+    value = read_json(path)
     if not isinstance(value, dict):
         raise UserError(f"{path} holds a {type(value).__name__}, not an object with article and abstract")
     _check_lists(path, value)

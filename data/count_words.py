@@ -6,34 +6,28 @@ import argparse
 import os
 import pickle
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from tqdm import tqdm
+from cytoolz import concat, partition_all
 
 from data.articles import article_path, count_articles, read_article, split_directory
 from data.vocabulary import COUNTS_FILE
 from support.errors import UserError, run
 from support.files import atomic_file
-from support.parallel import available_cores, chunks, map_in_order
-from support.progress import progress
+from support.parallel import available_cores, map_pieces
 
-
-class _Chunk(NamedTuple):
-    data_dir: str
-    indices: range
+_PIECE = 500  # articles counted at a time by a worker
 
 
 def count_words(data_dir: str | Path, workers: int | None = None) -> Counter[str]:
     """Whitespace tokens of the training articles and abstracts, in the order in which they first occur."""
     total = count_articles(split_directory(data_dir, "train"))
-    jobs = [_Chunk(str(data_dir), indices) for indices in chunks(total, 500)]
+    pieces = partition_all(_PIECE, range(total))
+    counted = map_pieces(partial(_count, data_dir), pieces, workers or available_cores(), "counting words", total)
     counter: Counter[str] = Counter()
-    bar: tqdm[Any] = progress(None, "counting words", total, "article")
-    with bar:
-        for job, counts in zip(jobs, map_in_order(_count, jobs, workers or available_cores()), strict=True):
-            counter.update(counts)
-            bar.update(len(job.indices))
+    for _, counts in counted:
+        counter.update(counts)
     return counter
 
 
@@ -46,13 +40,10 @@ def write_word_counts(data_dir: str | Path, workers: int | None = None) -> str:
     return f"{path}: {len(counter):,} words, {counter.total():,} tokens"
 
 
-def _count(job: _Chunk) -> Counter[str]:
-    counter: Counter[str] = Counter()
-    for index in job.indices:
-        article = read_article(article_path(job.data_dir, "train", index))
-        for sentence in article.article + article.abstract:
-            counter.update(sentence.split())
-    return counter
+def _count(data_dir: str | Path, indices: tuple[int, ...]) -> Counter[str]:
+    articles = (read_article(article_path(data_dir, "train", index)) for index in indices)
+    sentences = concat(article.article + article.abstract for article in articles)
+    return Counter(concat(sentence.split() for sentence in sentences))
 
 
 def main() -> None:

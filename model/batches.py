@@ -19,7 +19,7 @@ class ArticleBatch(NamedTuple):
 
     words: Tensor  # (M, W) ids, right-padded
     lengths: Tensor  # (M,) words in each sentence
-    widths: Tensor  # (M,) words in the longest sentence of the same article, at least 5
+    widths: Tensor  # (M,) words in the longest sentence of the same article, at least MIN_WIDTH
     counts: Tensor  # (B,) sentences in each article, at least 1
 
     def to(self, device: torch.device) -> ArticleBatch:

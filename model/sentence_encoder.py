@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from model.batches import PAD, ArticleBatch
+from model.windows import WINDOWS
 from model.word_convolution import max_over_windows
-
-WINDOWS = (3, 4, 5)
 
 
 class SentenceEncoder(nn.Module):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import json
 import os
+import re
 import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +18,14 @@ from typing import IO, Any
 
 from support.errors import UserError
 
+_UNFINISHED = ".part"
+
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when the block ends without an error."""
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
     try:
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
@@ -28,6 +35,14 @@ def atomic_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def remove_unfinished(folder: str | Path, names: str) -> None:
+    """Removes what `atomic_file` leaves of files called like the regular expression `names` when it is killed."""
+    left_behind = re.compile(rf"\.({names})\.[a-z0-9_]+{re.escape(_UNFINISHED)}")
+    for path in Path(folder).iterdir():
+        if left_behind.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -46,13 +61,49 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def only_one(path: str | Path, waiting: str) -> Iterator[None]:
+    """One process at a time holds `path`, a folder or a lock file; `waiting` is said where another one does.
+
+    The system frees the lock even when its holder is killed.
+    """
+    how = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, how, 0o666)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems cannot lock
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(waiting, file=sys.stderr)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def open_file(path: str | Path, mode: str = "r", encoding: str | None = None) -> IO[Any]:
+    """Opens a file for reading; a pipe or device, on which reading may never end, is an OSError."""
+    return open(path, mode, encoding=encoding, opener=_open_at_once)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "a pipe or device, not a file", path)
+
+
 def read_json(path: str | Path) -> Any:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_file(path, encoding="utf-8") as file:
             return json.load(file)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except OSError as error:
+        raise UserError(f"{path} is not readable ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
         raise UserError(f"{path} is not readable JSON ({error})") from None
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import random
 import resource
 import tempfile
 import time
@@ -179,17 +180,71 @@ def test_splits_share_the_counted_words(tmp_path):
     assert json.loads((tmp_path / ".store/val/words.json").read_text()) == []
 
 
-@pytest.mark.parametrize("damage", ["labels.bin", "article_words.bin", "meta.json", "words.json"])
-def test_a_damaged_store_is_built_again(tmp_path, damage):
+def stored(root: Path) -> dict[str, bytes]:
+    """The stores' files but meta.json, which knows when they were written."""
+    return {name: content for name, content in contents(root / ".store").items() if not name.endswith("meta.json")}
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def make_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES = {
+    "cut": cut,
+    "random": lambda path: path.write_bytes(random.Random(0).randbytes(path.stat().st_size)),
+    "gone": Path.unlink,
+    "a pipe": make_pipe,
+    "[]": lambda path: path.write_text("[]"),
+    "[": lambda path: path.write_text("["),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["train/labels.bin", "train/article_words.bin", "train/meta.json", "train/words.json"])
+def test_a_damaged_store_is_built_again(tmp_path, name, damage):
     write_split(tmp_path, "train", random_pairs(20), labels=True)
     open_store(tmp_path, "train")
-    whole = contents(tmp_path / ".store" / "train")
-    path = tmp_path / ".store" / "train" / damage
-    path.write_bytes(path.read_bytes()[:-3])
-    if damage == "words.json":
-        path.unlink()
+    whole = stored(tmp_path)
+    DAMAGES[damage](tmp_path / ".store" / name)
+    open_store(tmp_path, "train", workers=1)
+    assert stored(tmp_path) == whole
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_lexicon_is_written_again_and_then_stays(tmp_path, damage):
+    pairs = random_pairs(20)
+    for split in ("train", "val"):
+        write_split(tmp_path, split, pairs)
+    write_counts(tmp_path, pairs)
+    lexicons = {split: open_store(tmp_path, split).lexicon for split in ("train", "val")}
+    whole = stored(tmp_path)
+    DAMAGES[damage](next((tmp_path / ".store").glob("lexicon-*")))
+    for split, lexicon in lexicons.items():
+        assert open_store(tmp_path, split, workers=1).lexicon == lexicon
+    assert stored(tmp_path) == whole
+    built = built_at(tmp_path), built_at(tmp_path, "val")
+    for split in lexicons:
+        open_store(tmp_path, split)
+    assert built == (built_at(tmp_path), built_at(tmp_path, "val"))
+
+
+def test_a_store_without_times_is_built_again_and_leaves_the_articles_alone(tmp_path):
+    """As older versions wrote it."""
+    write_split(tmp_path, "train", random_pairs(20), labels=True)
     open_store(tmp_path, "train")
-    assert contents(tmp_path / ".store" / "train") == whole
+    articles, whole = contents(tmp_path / "train"), stored(tmp_path)
+    path = tmp_path / ".store" / "train" / "meta.json"
+    meta = json.loads(path.read_text())
+    del meta["times"]
+    path.write_text(json.dumps(meta))
+    open_store(tmp_path, "train", workers=1)
+    assert stored(tmp_path) == whole and contents(tmp_path / "train") == articles
+    assert "times" in json.loads(path.read_text())
 
 
 def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
@@ -197,7 +252,7 @@ def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
     write_split(tmp_path, "train", pairs)
     write_counts(tmp_path, pairs)
     open_store(tmp_path, "train")
-    whole = contents(tmp_path / ".store")
+    whole = stored(tmp_path)
     kills = 0
     for fraction in (0.0, 0.3, 0.7):
         for path in sorted((tmp_path / ".store").rglob("*"), reverse=True):
@@ -210,7 +265,7 @@ def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
 
         kills += kill_when(half_written, "-c", BUILD, str(tmp_path), "2")
         open_store(tmp_path, "train")
-        assert contents(tmp_path / ".store") == whole
+        assert stored(tmp_path) == whole
     assert kills >= 2
 
 
