@@ -52,25 +52,21 @@ def article_path(data_dir: str | Path, split: str, index: int) -> Path:
     return split_directory(data_dir, split) / f"{index}.json"
 
 
-def scan_articles(split_dir: str | Path) -> list[os.DirEntry[str]]:
-    """The article files of a split in the order of their indices, which must run from 0 without a gap."""
+def count_articles(split_dir: str | Path) -> int:
+    """The number of article files of a split, whose indices must run from 0 without a gap."""
     try:
-        with os.scandir(split_dir) as entries:
-            found = {int(entry.name[:-5]): entry for entry in entries if _FILE_NAME.fullmatch(entry.name)}
+        found = set(filter(_FILE_NAME.fullmatch, os.listdir(split_dir)))
     except FileNotFoundError:
         raise UserError(f"{split_dir} does not exist; it should hold 0.json, 1.json, ...") from None
     except OSError as error:
         raise UserError(f"{split_dir} is not a readable directory ({error.strerror})") from None
     if not found:
         raise UserError(f"{split_dir} holds no article; expected 0.json, 1.json, ...")
-    gap = next((index for index in range(len(found)) if index not in found), None)
+    gap = next((index for index in range(len(found)) if f"{index}.json" not in found), None)
     if gap is not None:
-        raise UserError(f"{split_dir}/{gap}.json is missing, though {max(found)}.json exists; close the gap")
-    return [found[index] for index in range(len(found))]
-
-
-def count_articles(split_dir: str | Path) -> int:
-    return len(scan_articles(split_dir))
+        last = max(found, key=lambda name: int(name.removesuffix(".json")))
+        raise UserError(f"{split_dir}/{gap}.json is missing, though {last} exists; close the gap")
+    return len(found)
 
 
 def read_article(path: str | Path) -> Article:

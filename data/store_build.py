@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from cytoolz import partition_all
 
-from data.articles import article_path, read_article, scan_articles, split_directory
+from data.articles import article_path, count_articles, read_article, split_directory
 from data.documents import Documents, TextEncoder, pack
 from data.store_files import VERSION, StoreWriter, holds_words, is_current, write_words
 from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, load_word_counts, words_by_frequency
@@ -53,14 +54,24 @@ class _Source(NamedTuple):
 
     @classmethod
     def scan(cls, data_dir: Path, split: str) -> _Source:
-        entries = scan_articles(split_directory(data_dir, split))
-        digest = hashlib.blake2b(digest_size=16)
-        for entry in entries:
-            status = entry.stat()
-            digest.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+        folder = split_directory(data_dir, split)
+        n_articles = count_articles(folder)
         counts = _fingerprint_counts(data_dir / COUNTS_FILE)
-        digest.update(f"{counts} {VERSION}".encode())
-        return cls(len(entries), counts, digest.hexdigest())
+        described = "".join(_describe_files(folder, n_articles)) + f"{counts} {VERSION}"
+        return cls(n_articles, counts, hashlib.blake2b(described.encode(), digest_size=16).hexdigest())
+
+
+def _describe_files(folder: Path, n_articles: int) -> Iterator[str]:
+    """Looked up in the open folder, in half the time that whole paths take."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        for name in (f"{index}.json" for index in range(n_articles)):
+            status = os.stat(name, dir_fd=descriptor)
+            yield f"{name} {status.st_size} {status.st_mtime_ns}\n"
+    except OSError as error:
+        raise UserError(f"{folder / name} is not readable ({error.strerror})") from None
+    finally:
+        os.close(descriptor)
 
 
 def _fingerprint_counts(path: Path) -> str | None:

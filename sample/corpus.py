@@ -82,7 +82,8 @@ def write_sample(out: str | Path, recipe: Recipe, workers: int = 1, force: bool 
     if occupied and not force:
         if _holds(out, recipe):
             return False
-        raise UserError(f"{out} holds something else; choose another --out, or replace it by --force")
+        what = f"{out} holds something else (by its {RECIPE_FILE})"
+        raise UserError(f"{what}; choose another --out, or replace it by --force")
     try:
         if occupied:
             _replace_parts(out, recipe, workers)

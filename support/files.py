@@ -18,14 +18,14 @@ from typing import IO, Any
 
 from support.errors import UserError
 
-_UNFINISHED = ".part"
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when the block ends without an error."""
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
@@ -37,12 +37,12 @@ def atomic_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         raise
 
 
-def remove_unfinished(folder: str | Path, names: str) -> None:
-    """Removes what `atomic_file` leaves of files called like the regular expression `names` when it is killed."""
-    left_behind = re.compile(rf"\.({names})\.[a-z0-9_]+{re.escape(_UNFINISHED)}")
-    for path in Path(folder).iterdir():
-        if left_behind.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+def remove_leftovers(*folders: Path) -> None:
+    """Temporary files of a run that was killed while it wrote; nobody else may be writing there."""
+    for folder in folders:
+        for path in folder.glob(".*.tmp"):
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
     Items are taken only a few ahead of the results, so that they may come from a long stream.
     """
     items = iter(items)
-    first = list(islice(items, workers))
+    first = list(islice(items, max(workers, 1)))
     items = chain(first, items)
     if len(first) <= 1:
         yield from map(function, items)

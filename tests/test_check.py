@@ -178,6 +178,10 @@ def test_the_exit_code_tells(data_set, tmp_path):
         return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True)
 
     assert call(data_set).returncode == 0
+    write(data_set, changed(id="half \ud800"))
+    write(data_set, changed(id="half \ud800"), "train/2.json")
+    result = call(data_set)
+    assert result.returncode == 0 and "id of another article, too: half \\ud800" in result.stdout
     write(data_set, b"")
     result = call(data_set)
     assert result.returncode == 1 and "1.json" in result.stdout and "->" in result.stdout

@@ -106,7 +106,7 @@ def test_two_at_once_and_other_peoples_files_do_not_disturb_each_other(tmp_path)
     write_split(tmp_path / "data", "train", random_pairs(1500))
     for name in (".0.json.swp", ".0.json.backup_1"):
         (tmp_path / "data" / "train" / name).write_text("a user's")
-    left = tmp_path / "data" / "train" / ".0.json.abcd_123.part"
+    left = tmp_path / "data" / "train" / ".0.json.abcd_123.tmp"
     left.write_text("half an article")
     script = ["make_extraction_labels.py", "--data_dir", str(tmp_path / "data"), "--split", "train", "--workers", "1"]
     with ThreadPoolExecutor(2) as pool:

@@ -400,7 +400,7 @@ def test_an_interrupted_run_is_taken_up_and_gives_the_same(tmp_path, monkeypatch
         prepare("jsonl", tmp_path / "broken", "--train", source, "--workers", 1)
     assert not (tmp_path / "broken" / "train").exists()
     kept = (tmp_path / "broken" / ".preparing" / "train" / "3.json").stat().st_mtime_ns
-    write(tmp_path / "broken" / ".preparing" / "train" / ".17.json.abcd0123.part", "left by kill -9")
+    write(tmp_path / "broken" / ".preparing" / "train" / ".17.json.abcd0123.tmp", "left by kill -9")
     prepare("jsonl", tmp_path / "broken", "--train", source, "--workers", 1)
     assert (tmp_path / "broken" / "train" / "3.json").stat().st_mtime_ns == kept
     for name in ["manifest.tsv", "vocab_cnt.pkl", *(f"train/{i}.json" for i in range(25))]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -168,6 +169,25 @@ def test_a_built_store_is_opened_as_it_is_and_rebuilt_when_the_source_changes(tm
     (tmp_path / "vocab_cnt.pkl").write_bytes(pickle.dumps(Counter({"b": 3, "zz": 1})))
     assert open_store(tmp_path, "train").lexicon[4:] == ["b", "zz", "a", "c"]
     assert len(list((tmp_path / ".store").glob("lexicon-*"))) == 1
+
+
+def test_a_store_belongs_to_the_names_sizes_and_times_of_its_articles(tmp_path):
+    write_split(tmp_path, "train", random_pairs(12))
+    open_store(tmp_path, "train")
+    described = ""
+    for index in range(12):
+        status = article_path(tmp_path, "train", index).stat()
+        described += f"{index}.json {status.st_size} {status.st_mtime_ns}\n"
+    expected = hashlib.blake2b(f"{described}None 1".encode(), digest_size=16).hexdigest()
+    assert json.loads((tmp_path / ".store/train/meta.json").read_text())["fingerprint"] == expected
+
+
+def test_a_link_to_nowhere_is_named(tmp_path):
+    write_split(tmp_path, "train", random_pairs(3))
+    article_path(tmp_path, "train", 1).unlink()
+    article_path(tmp_path, "train", 1).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UserError, match=r"train/1\.json is not readable"):
+        open_store(tmp_path, "train")
 
 
 def test_splits_share_the_counted_words(tmp_path):

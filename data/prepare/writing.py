@@ -22,7 +22,7 @@ from data.prepare.documents import RawDocument, Source, TextRules
 from data.prepare.tables import MANIFEST, replace_rows
 from data.prepare.text_rules import to_articles
 from support.errors import UserError
-from support.files import read_json, remove_unfinished, write_json
+from support.files import read_json, remove_leftovers, write_json
 from support.parallel import map_pieces
 
 RECORD_FILE = "prepared.json"
@@ -122,7 +122,7 @@ class _Staging:
         if not self._done:
             shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, exist_ok=True)
-        remove_unfinished(self.directory, r"\d+\.json")
+        remove_leftovers(self.directory)
 
     def has(self, piece: _Piece) -> bool:
         return piece[0][0] in self._done and all((self.directory / f"{index}.json").exists() for index, _ in piece)
