@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import pickle
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,11 +12,18 @@ from cytoolz import concat, partition_all
 
 from data.articles import article_path, count_articles, read_article, split_directory
 from data.vocabulary import COUNTS_FILE
-from support.errors import UserError, run
+from support.errors import run
 from support.files import atomic_file
+from support.flags import flag, parse
 from support.parallel import available_cores, map_pieces
 
 _PIECE = 500  # articles counted at a time by a worker
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: str = flag(help="data set root", env="DATA", positional=True)
+    workers: int = flag(available_cores(), "processes", at_least=1)
 
 
 def count_words(data_dir: str | Path, workers: int | None = None) -> Counter[str]:
@@ -47,12 +53,7 @@ def _count(data_dir: str | Path, indices: tuple[int, ...]) -> Counter[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m data.count_words", description=__doc__)
-    parser.add_argument("data_dir", nargs="?", default=os.environ.get("DATA"), help="data set root, or $DATA")
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
-    flags = parser.parse_args()
-    if not flags.data_dir:
-        raise UserError("which data set? give its directory, or set $DATA")
+    flags = parse(Flags, __doc__ or "", prog="python -m data.count_words")
     print(write_word_counts(flags.data_dir, flags.workers))
 
 

@@ -17,8 +17,9 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
 
 from data.articles import article_path, count_articles, read_article, split_directory, write_article
-from support.files import only_one, remove_leftovers
+from support.files import remove_leftovers
 from support.parallel import available_cores, map_pieces
+from support.turns import one_at_a_time
 
 _PIECE = 250  # articles labelled at a time by a worker
 
@@ -55,7 +56,7 @@ def label_split(data_dir: str | Path, split: str, workers: int | None = None, fo
     """Adds labels to every JSON file of a split that has none which fit, or to all if `force`."""
     folder = split_directory(data_dir, split)
     total = count_articles(folder)
-    with only_one(folder, f"{folder} is being labelled by another process; this one waits for it"):
+    with one_at_a_time(folder, f"{folder} is being labelled by another process; this one waits for it"):
         remove_leftovers(folder)
         label = partial(_label, str(data_dir), split, force)
         pieces = partition_all(_PIECE, range(total))

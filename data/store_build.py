@@ -24,8 +24,9 @@ from data.documents import Documents, TextEncoder, pack
 from data.store_files import VERSION, StoreWriter, holds_words, is_current, write_words
 from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, load_word_counts, words_by_frequency
 from support.errors import UserError
-from support.files import atomic_directory, only_one
+from support.files import atomic_directory
 from support.parallel import available_cores, map_pieces
+from support.turns import one_at_a_time
 
 _PIECE = 500  # articles encoded at a time by a worker
 
@@ -36,7 +37,7 @@ def ensure_built(data_dir: Path, split: str, workers: int | None = None) -> Path
     home = _home(data_dir)
     folder = home / split
     if not is_current(folder, source.fingerprint):
-        with only_one(home / "lock", f"{home} is being built by another process; this one waits for it"):
+        with one_at_a_time(home / "lock", f"{home} is being built by another process; this one waits for it"):
             if not is_current(folder, source.fingerprint):  # nobody else built it meanwhile
                 try:
                     _build(data_dir, split, source, folder, workers or available_cores())

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,15 +23,28 @@ _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
 def atomic_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when the block ends without an error."""
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    with naming(path):
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
+                yield file
+            os.chmod(temporary, 0o666 & ~_UMASK)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+
+
+@contextlib.contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """A failed write names this file, not none or a temporary one."""
     try:
-        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
-            yield file
-        os.chmod(temporary, 0o666 & ~_UMASK)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        yield
+    except OSError as error:
+        known = error.filename is not None and not _TEMPORARY.fullmatch(os.path.basename(os.fsdecode(error.filename)))
+        if error.errno is not None and not known:
+            error.filename, error.filename2 = str(path), None
         raise
 
 
@@ -61,26 +72,6 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def only_one(path: str | Path, waiting: str) -> Iterator[None]:
-    """One process at a time holds `path`, a folder or a lock file; `waiting` is said where another one does.
-
-    The system frees the lock even when its holder is killed.
-    """
-    how = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(path, how, 0o666)
-    try:
-        with contextlib.suppress(OSError):  # some network file systems cannot lock
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                print(waiting, file=sys.stderr)
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def open_file(path: str | Path, mode: str = "r", encoding: str | None = None) -> IO[Any]:
     """Opens a file for reading; a pipe or device, on which reading may never end, is an OSError."""
     return open(path, mode, encoding=encoding, opener=_open_at_once)
@@ -102,7 +93,7 @@ def read_json(path: str | Path) -> Any:
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
     except OSError as error:
-        raise UserError(f"{path} is not readable ({error.strerror})") from None
+        raise UserError(f"{path} cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
         raise UserError(f"{path} is not readable JSON ({error})") from None
 

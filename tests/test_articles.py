@@ -91,7 +91,7 @@ def test_bad_files_are_named_in_one_line(tmp_path, content):
 
 def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "7.json")
-    with pytest.raises(UserError, match=r"7\.json is not readable .a pipe"):
+    with pytest.raises(UserError, match=r"7\.json cannot be read .a pipe"):
         read_article(tmp_path / "7.json")
 
 
