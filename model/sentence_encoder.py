@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from model.batches import PAD, ArticleBatch
 from model.kernels import on_cpu
 from model.kernels.word_convolution import convolve_distinct_words
-
-WINDOWS = (3, 4, 5)
-MIN_WIDTH = max(WINDOWS)  # words that an article's sentences are padded to at least
+from model.windows import WINDOWS
 
 
 class SentenceEncoder(nn.Module):

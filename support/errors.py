@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ class UserError(Exception):
 
 def run(main: Callable[[], int | None]) -> None:
     """Runs a script's main; a UserError becomes one line on stderr and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # half a character in a name or text stops no report
     try:
         sys.exit(main() or 0)
     except UserError as error:

@@ -21,6 +21,7 @@ def progress(
         unit=unit,
         initial=initial,
         mininterval=0.2 if terminal else 30,
+        delay=0 if terminal else 30,
         dynamic_ncols=terminal,
         leave=terminal,
         disable=not terminal and total is not None and total < 1000,
