@@ -67,7 +67,10 @@ def measure(documents: Sequence[Document]) -> np.ndarray:
         command = [str(find_java()), "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(meteor_jar())]
         command += [str(summaries), str(references), *ARGUMENTS, "-r", str(width), "-ssOut"]
         lines = list(progress(_output(command), "METEOR", total=len(documents), unit="doc"))
-    statistics = np.array([line.split() for line in lines], dtype=np.float64)
+    try:
+        statistics = np.array([line.split() for line in lines], dtype=np.float64)
+    except ValueError:
+        raise UserError(f"{meteor_jar()} did not print the statistics of METEOR 1.5: {lines[0].strip()!r}") from None
     if statistics.shape != (len(documents), STATISTICS):
         raise UserError(f"{meteor_jar()} scored {len(lines)} of {len(documents)} documents")
     perfect = (
@@ -94,9 +97,7 @@ def precision_recall(statistics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _ratio(statistics, *test), _ratio(statistics, *reference)
 
 
-def _ratio(
-    statistics: np.ndarray, content: slice, function: slice, words: int, function_words: int
-) -> np.ndarray:
+def _ratio(statistics: np.ndarray, content: slice, function: slice, words: int, function_words: int) -> np.ndarray:
     parts = [
         DELTA * STAGE_WEIGHTS * statistics[..., content],
         (1 - DELTA) * STAGE_WEIGHTS * statistics[..., function],
