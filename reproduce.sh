@@ -4,7 +4,15 @@ set -euo pipefail
 called_from=$PWD
 cd "$(dirname "$0")"
 . scripts/environment.sh
-make_environment requirements.txt
-perl_for_official_rouge
+python=python
+for argument in "$@"; do
+    case $argument in
+        -h | --help | --dry-run | --dry_run) python=$PWD/$(python_without_installing); export PYTHONPATH=$PWD ;;
+    esac
+done
+if [ "$python" = python ]; then
+    make_environment requirements.txt
+    perl_for_official_rouge
+fi
 cd "$called_from"
-exec python -m pipeline "$@"
+exec "$python" -m pipeline "$@"

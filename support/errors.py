@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 
+from support.streams import mend_closed_streams
+
 
 class UserError(Exception):
     """Bad input: the message says what is wrong, where, and what to do."""
@@ -13,6 +15,7 @@ class UserError(Exception):
 
 def run(main: Callable[[], int | None]) -> None:
     """Runs a script's main; a UserError becomes one line on stderr and exit code 2."""
+    mend_closed_streams()
     try:
         sys.exit(main() or 0)
     except UserError as error:

@@ -8,7 +8,8 @@
     config = parse(Flags, "Trains the extractor.")
 
 A field without a default is required. `env` names an environment variable that is read when the command line
-is parsed. Groups of flags are combined by inheritance.
+is parsed. Groups of flags are combined by inheritance. A `positional` field is an argument without dashes; of the
+type tuple[str, ...] it takes all that are left.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def flag(
     env: str = "",
     choices: Sequence[Any] | None = None,
     spelling: str = "",
+    positional: bool = False,
     at_least: float | None = None,
     above: float | None = None,
     below: float | None = None,
@@ -46,6 +48,7 @@ def flag(
         "env": env,
         "choices": choices,
         "spelling": spelling,
+        "positional": positional,
         "at_least": at_least,
         "above": above,
         "below": below,
@@ -68,7 +71,7 @@ def parse(config: type[Config], description: str, argv: Sequence[str] | None = N
     fields = dataclasses.fields(config)  # type: ignore[arg-type]
     for field in fields:
         _add(parser, field, kinds[field.name])
-    values = vars(parser.parse_args(argv))
+    values = vars(parser.parse_intermixed_args(argv))
     for field in fields:
         _check(parser, field, values[field.name])
     return config(**values)
@@ -80,6 +83,9 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: A
     names = list(dict.fromkeys([spelling, spelling[:2] + spelling[2:].replace("_", "-")]))
     default = None if field.default is dataclasses.MISSING else field.default
     notes = [meta["help"]]
+    if meta["positional"]:
+        parser.add_argument(field.name, nargs="*", default=default, help=meta["help"], metavar=field.name.upper())
+        return
     if meta["env"]:
         default = os.environ.get(meta["env"], default)
         notes.append(f"or ${meta['env']}")
