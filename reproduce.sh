@@ -4,15 +4,16 @@ set -euo pipefail
 called_from=$PWD
 cd "$(dirname "$0")"
 . scripts/environment.sh
-python=python
+python=
 for argument in "$@"; do
     case $argument in
-        -h | --help | --dry-run | --dry_run) python=$PWD/$(python_without_installing); export PYTHONPATH=$PWD ;;
+        -h | --help | --dry-run | --dry_run) python=$(python_without_installing) ;;
     esac
 done
-if [ "$python" = python ]; then
+if [ -z "$python" ]; then
     make_environment requirements.txt
     perl_for_official_rouge
 fi
+export PYTHONPATH=$PWD
 cd "$called_from"
-exec "$python" -m pipeline "$@"
+exec "${python:-python}" -m pipeline "$@"

@@ -23,7 +23,7 @@ from tqdm import tqdm
 from data.articles import Article, article_path, count_articles, write_article
 from data.count_words import write_word_counts
 from data.vocabulary import COUNTS_FILE
-from sample import library
+from sample import RECIPE_FILE, library
 from sample.article import compose
 from support.errors import UserError
 from support.files import atomic_directory, atomic_file, read_json, write_json
@@ -32,7 +32,6 @@ from support.parallel import available_cores, chunks, map_in_order
 from support.progress import progress
 
 MANIFEST_FILE = "manifest.tsv"
-RECIPE_FILE = "sample.json"
 VOCABULARY_SIZE = 2500  # words seen about 40 times or more in the default corpus; the rest is left to copying
 
 

@@ -21,12 +21,12 @@ find_python() {
 
 # The environment's Python; before there is one, any that can tell what needs no package.
 python_without_installing() {
-    if [ -x .venv/bin/python ]; then echo .venv/bin/python; else find_python; fi
+    if fits .venv/bin/python; then echo "$PWD/.venv/bin/python"; else find_python; fi
 }
 
 make_environment() {
     local requirements=$1 python stamp
-    if [ ! -x .venv/bin/python ]; then
+    if ! fits .venv/bin/python; then
         python=$(find_python)
         echo "making .venv"
         rm -rf .venv

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 
@@ -43,13 +42,6 @@ def article(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text(TEXT)
     return path
-
-
-@pytest.fixture
-def command(golden, article) -> list[str]:
-    """A process of its own that writes two lines."""
-    flags = ["--model_dir", golden / "rl_ext_only", "--n_ext", 2, "--tokenizer", "python", article]
-    return [sys.executable, summarize.__file__, *map(str, flags)]
 
 
 def rewrite(text: str, *sentences: str, tokenizer: str = "python") -> list[str]:
@@ -126,6 +118,27 @@ def test_tokens_after_a_long_stretch_that_no_token_stands_for_are_found_again():
     (found,) = read_articles(["He Saw " + "😀" * 50 + " Them All. Then He Left."], "python")
     assert found[0].written == ["He", "Saw", "Them", "All", "."]
     assert found[1].text == "Then He Left."
+
+
+def test_a_paragraph_that_the_tokenizer_leaves_nothing_of_stays():
+    for tokenizer in ("python", "auto"):
+        (found,) = read_articles(["A cat sat.\n\n😀\n\nIt slept."], tokenizer)
+        assert [sentence.text for sentence in found] == ["A cat sat.", "😀", "It slept."]
+        assert found[1].words == found[1].written == ["😀"]
+
+
+def test_a_sentence_that_ends_in_a_quotation_gets_its_stop():
+    text = 'He called it "a mess". She said "no!"'
+    for words, written in (
+        ("it was `` a mess ''", 'It was "a mess".'),
+        ("`` it was a mess . ''", "“It was a mess.”"),
+        ("`` no ! ''", '"No!"'),
+        ("`` the ` mess ' ''", "“The ‘mess’”."),
+        ("he said , `` well , ''", "He said, “well,”"),
+    ):
+        assert rewrite(text, words) == [written]
+    assert rewrite(text, "he called it", "") == ["He called it", ""]
+    assert len(write_sentence(["a", "``", "mess", "''"], Casing([]))) == 4, "a word for each of the model's"
 
 
 def test_a_sign_is_that_of_its_amount():
@@ -323,11 +336,10 @@ def test_the_output_may_be_a_link_or_a_pipe(golden, article, call):
 
 
 @pytest.mark.parametrize("mode", ["wb", "ab"])
-def test_standard_output_by_name_is_not_replaced(command, tmp_path, mode):
-    log = tmp_path / "log"
+def test_an_open_file_by_number_is_not_replaced(golden, article, call, mode):
+    log = article.with_name("log")
     log.write_bytes(b"before\n")
-    command = [*command, "--output", "/dev/fd/1"]  # a mistake would replace /dev/stdout itself
-    with open(log, mode) as file:
-        subprocess.run(command, stdout=file, check=True)
-    before = b"before\n" if mode == "ab" else b""
-    assert log.read_bytes().startswith(before) and log.read_bytes().count(b"\n") == (before != b"") + 2
+    flags = ["--model_dir", golden / "rl_ext_only", article]
+    with open(log, mode) as file:  # as standard output may be one, whose name a mistake would replace
+        assert call(*flags, "--output", f"/dev/fd/{file.fileno()}")[:2] == (0, "")
+    assert log.read_text() == ("before\n" if mode == "ab" else "") + call(*flags)[1]
