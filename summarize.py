@@ -18,9 +18,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from data.tokenizer import CHOICES
+from data.tokenizer import CHOICES, resolve
 from inference.doubts import doubts
 from inference.input_texts import read_texts
 from inference.raw_text import RawSentence, read_articles
@@ -67,16 +67,10 @@ class Flags(DeviceFlags):
             raise UserError("--model_dir is a whole model; give it, or --ext_dir and --abs_dir")
         if self.extractive and self.abs_dir:
             raise UserError("--abs_dir rewrites and --extractive does not; leave one of them out")
-        if self.output is None:
-            if sys.stdout is None:
-                raise UserError("standard output is closed; name a file by --output")
-        elif self.to_folder():
-            if any(os.path.realpath(source) == os.path.realpath(self.output) for source in self.all_inputs()):
-                raise UserError(f"--output {self.output} is an input, too; give a folder of its own")
-            if Path(self.output).exists() and not Path(self.output).is_dir():
-                raise UserError(f"--output {self.output} is a file, not a folder")
-        if self.output is not None and not Path(self.output).resolve().parent.is_dir():
-            raise UserError(f"--output {self.output}: its folder does not exist")
+        if self.output is not None:
+            _check_output(Path(self.output), self.to_folder(), self.all_inputs())
+        elif sys.stdout is None:
+            raise UserError("standard output is closed; name a file by --output")
 
     def to_stream(self) -> bool:
         """Whether the output must be written to, not replaced; the standard streams may be regular files."""
@@ -89,6 +83,15 @@ class Flags(DeviceFlags):
         return self.output is not None and (self.output.endswith("/") or Path(self.output).is_dir())
 
 
+def _check_output(output: Path, folder: bool, inputs: list[str]) -> None:
+    if any(os.path.realpath(source) == os.path.realpath(output) for source in inputs):
+        raise UserError(f"--output {output} is an input, too; give another file or folder")
+    if folder and output.exists() and not output.is_dir():
+        raise UserError(f"--output {output} is a file, not a folder")
+    if not output.resolve().parent.is_dir():
+        raise UserError(f"--output {output}: its folder does not exist")
+
+
 class _Piece(NamedTuple):
     builder: SummarizerBuilder
     tokenizer: str
@@ -98,15 +101,17 @@ class _Piece(NamedTuple):
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     flags.check()
+    tokenizer = resolve(flags.tokenizer)
     texts = read_texts(flags.all_inputs())
     with ExitStack() as stack:
         early: Future[list[list[RawSentence]]] | None = None
         if len(texts) <= _FEW:  # the tokenizer starts while torch does
             pool = stack.enter_context(ThreadPoolExecutor(1))
-            early = pool.submit(read_articles, list(texts.values()), flags.tokenizer)
+            early = pool.submit(read_articles, list(texts.values()), tokenizer)
         builder = _builder(flags)
         built = _build(builder)
-        items = _items(texts, flags, built)
+        resumable = [] if flags.to_stream() else [built.described(), asdict(builder.options), tokenizer, flags.format]
+        items = _items(texts, resumable)
         results = _results(flags, items, stack)
         for line in doubts(texts):
             print(f"warning: {line}", file=sys.stderr)
@@ -114,7 +119,11 @@ def main() -> None:
         if early:
             found = zip(items, _summarizer(built).summarize_readably(list(texts), early.result()), strict=True)
         else:
-            found = _in_pieces(builder, flags, [item for item in items if item.key not in results.done])
+            todo = [item for item in items if item.key not in results.done]
+            workers = (flags.workers or available_cores()) if builder.device == "cpu" else 1
+            found = _in_pieces(builder, tokenizer, todo, workers)
+            if len(todo) < len(items):
+                print(f"{len(items) - len(todo):,} of {len(items):,} summaries are there already", file=sys.stderr)
         for item, summary in found:
             results.add(item.key, summary)
         results.close()
@@ -157,13 +166,14 @@ def _summarizer(built: Built) -> Summarizer:
     return cast("Summarizer", built.summarizer)
 
 
-def _in_pieces(builder: SummarizerBuilder, flags: Flags, items: list[Item]) -> Iterator[tuple[Item, Readable]]:
+def _in_pieces(
+    builder: SummarizerBuilder, tokenizer: str, items: list[Item], workers: int
+) -> Iterator[tuple[Item, Readable]]:
     """In order, by several processes."""
     from support.progress import progress
 
-    workers = (flags.workers or available_cores()) if builder.device == "cpu" else 1
     size = min(_PIECE, -(-len(items) // (4 * workers)) or 1)
-    pieces = [_Piece(builder, flags.tokenizer, [items[i] for i in chunk]) for chunk in chunks(len(items), size)]
+    pieces = [_Piece(builder, tokenizer, [items[i] for i in chunk]) for chunk in chunks(len(items), size)]
     with progress(None, "summarising", len(items), "text") as bar:
         for piece, summaries in zip(pieces, map_in_order(_summarise, pieces, workers), strict=True):
             yield from zip(piece.items, summaries, strict=True)
@@ -175,16 +185,14 @@ def _summarise(piece: _Piece) -> list[Readable]:
     return _summarizer(_build(piece.builder)).summarize_readably([item.name for item in piece.items], articles)
 
 
-def _items(texts: dict[str, str], flags: Flags, built: Built) -> list[Item]:
+def _items(texts: dict[str, str], settings: list[Any]) -> list[Item]:
     from inference.summary_files import Item
 
-    if flags.to_stream():
-        return [Item(name, text, name) for name, text in texts.items()]
-    models = [model and model.identity() for model in (built.extractor, built.abstractor)]
-    settings = [models, asdict(_summarizer(built).options), flags.tokenizer, flags.format, len(texts) == 1]
-    keys = (json.dumps([name, text, settings], sort_keys=True) for name, text in texts.items())
-    digests = (hashlib.blake2b(key.encode(), digest_size=16).hexdigest() for key in keys)
-    return [Item(name, text, key) for (name, text), key in zip(texts.items(), digests, strict=True)]
+    def key(name: str, text: str) -> str:
+        decisive = json.dumps([name, text, settings, len(texts) == 1], sort_keys=True)
+        return hashlib.blake2b(decisive.encode(), digest_size=16).hexdigest()
+
+    return [Item(name, text, key(name, text)) for name, text in texts.items()]
 
 
 def _results(flags: Flags, items: list[Item], stack: ExitStack) -> Results:

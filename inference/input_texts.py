@@ -16,6 +16,8 @@ def read_texts(inputs: Sequence[str]) -> dict[str, str]:
     if list(inputs).count("-") > 1:
         raise UserError("`-`, standard input, can be read only once")
     found = dict(text for source in inputs for text in _read(source))
+    if not found:
+        raise UserError(f"there is no text in {' or '.join(inputs)}")
     short = [Path(name).name for name in found]
     return dict(zip(short if len(set(short)) == len(short) else found, found.values(), strict=True))
 

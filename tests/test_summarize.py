@@ -131,10 +131,9 @@ def test_a_sentence_that_ends_in_a_quotation_gets_its_stop():
     text = 'He called it "a mess". She said "no!"'
     for words, written in (
         ("it was `` a mess ''", 'It was "a mess".'),
-        ("`` it was a mess . ''", "“It was a mess.”"),
+        ("`` it was a mess . ''", '"It was a mess."'),
         ("`` no ! ''", '"No!"'),
-        ("`` the ` mess ' ''", "“The ‘mess’”."),
-        ("he said , `` well , ''", "He said, “well,”"),
+        ("he said , `` well , ''", 'He said, "well,"'),
     ):
         assert rewrite(text, words) == [written]
     assert rewrite(text, "he called it", "") == ["He called it", ""]
@@ -315,7 +314,7 @@ def test_a_bad_output_is_told_before_any_model_is_read(tmp_path, call):
     for name in ("no/out.txt", "link", "file/", "no/way/", ""):
         output = f"{tmp_path}/{name}"
         code, _, error = call("--model_dir", tmp_path / "no_model", tmp_path, "--output", output)
-        assert code == 2 and f"--output {output}" in error and "folder" in error and error.count("\n") == 1
+        assert code == 2 and f"--output {output.rstrip('/')}" in error and "folder" in error and error.count("\n") == 1
 
 
 def test_the_output_may_be_a_link_or_a_pipe(golden, article, call):

@@ -79,6 +79,15 @@ def test_several_inputs_of_any_suffix_in_their_order(model, tmp_path, call):
     assert "picture.png is not a text in UTF-8, so it is left out" in error
 
 
+def test_inputs_without_a_text_and_outputs_that_are_inputs_are_refused(model, tmp_path, call):
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\xff")
+    code, _, error = call(*model, tmp_path)
+    assert code == 2 and error.splitlines()[-1] == f"error: there is no text in {tmp_path}"
+    for name in ("", "picture.png"):
+        code, _, error = call(*model, tmp_path / name, "--output", tmp_path / name)
+        assert code == 2 and "is an input, too" in error and error.count("\n") == 1
+
+
 def test_equal_names_are_told_apart_by_their_folders(model, tmp_path, call):
     for name in ("x", "y"):
         (tmp_path / name).mkdir()
@@ -190,7 +199,7 @@ def test_a_missing_model_is_explained(tmp_path, call, monkeypatch):
     ("closed", "code", "told"),
     [
         ("<&-", 2, "standard input is closed"),
-        ("0</", 2, "standard input cannot be read"),
+        ("0>/dev/null", 2, "standard input cannot be read"),
         (">&-", 2, "standard output is closed"),
         ("<&- 2>&-", 2, None),
     ],
