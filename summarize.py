@@ -20,6 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from cytoolz import partition_all
+
 from data.tokenizer import CHOICES, resolve
 from inference.doubts import doubts
 from inference.input_texts import read_texts
@@ -27,7 +29,7 @@ from inference.raw_text import RawSentence, read_articles
 from support.devices import DeviceFlags
 from support.errors import UserError, run
 from support.flags import flag, parse
-from support.parallel import available_cores, chunks, map_in_order
+from support.parallel import available_cores, map_in_order
 
 if TYPE_CHECKING:  # torch takes seconds: what can be told or begun without it comes first
     from decoding import Summarizer, SummarizerBuilder
@@ -173,7 +175,7 @@ def _in_pieces(
     from support.progress import progress
 
     size = min(_PIECE, -(-len(items) // (4 * workers)) or 1)
-    pieces = [_Piece(builder, tokenizer, [items[i] for i in chunk]) for chunk in chunks(len(items), size)]
+    pieces = [_Piece(builder, tokenizer, list(part)) for part in partition_all(size, items)]
     with progress(None, "summarising", len(items), "text") as bar:
         for piece, summaries in zip(pieces, map_in_order(_summarise, pieces, workers), strict=True):
             yield from zip(piece.items, summaries, strict=True)
