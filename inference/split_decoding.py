@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -116,20 +117,26 @@ def decode_split(
     with process_group(flags.cuda and flags.device != "cpu") as processes:
         builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
         data = {"articles": len(store), "hash": store.articles_digest()}
-        told = {**built.described(), **settings, "split": split, "data": data}
-        in_all(processes, lambda: directory.prepare(told, flags.resume) if processes.main else None)
-        done = directory.finished()
-        wait_for_all()
-        groups = _unfinished_groups(len(store), batch, done)
-        pieces = [
-            _Piece(builder, flags.data_dir, split, directory, articles, workers > 1)
-            for articles in _pieces(groups[processes.rank :: processes.world], batch, workers)
-        ]
-        timing = _decode(pieces, workers, processes, sum(map(len, groups)))
-        wait_for_all()
-        if processes.main:
-            directory.close(told, timing if groups else None)
-            _report(directory, timing, len(done))
+        log = {**built.described(), **settings, "split": split, "data": data}
+        with contextlib.ExitStack() as held:
+
+            def claim() -> None:
+                held.enter_context(directory.held())
+                directory.prepare(log, flags.resume)
+
+            in_all(processes, lambda: claim() if processes.main else None)
+            done = directory.finished()
+            wait_for_all()
+            groups = _unfinished_groups(len(store), batch, done)
+            pieces = [
+                _Piece(builder, flags.data_dir, split, directory, articles, workers > 1)
+                for articles in _pieces(groups[processes.rank :: processes.world], batch, workers)
+            ]
+            timing = _decode(pieces, workers, processes, sum(map(len, groups)))
+            wait_for_all()
+            if processes.main:
+                directory.close(log, timing if groups else None)
+                _report(directory, timing, len(done))
 
 
 def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[Builder, int, Built, TokenStore]:

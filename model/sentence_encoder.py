@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -51,3 +52,8 @@ class SentenceEncoder(nn.Module):
         taps = self.embedding(distinct) @ weight  # (U, 12C)
         bias = torch.cat([cast(Tensor, conv.bias) for conv in self.filters()])  # (3C,)
         return (max_over_windows(taps, positions, batch.lengths, batch.widths, WINDOWS) + bias).relu()
+
+
+# By their name in `net_args`: modules made from (vocabulary, embedding, channels), with `embedding`, `output_size` and
+# a forward from an ArticleBatch of M sentences to (M, output_size).
+SENTENCE_ENCODERS: dict[str, Callable[[int, int, int], Any]] = {"cnn": SentenceEncoder}

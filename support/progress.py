@@ -10,9 +10,14 @@ from tqdm import tqdm
 
 
 def progress(
-    items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it", initial: int = 0
+    items: Iterable[Any] | None,
+    label: str,
+    total: int | None = None,
+    unit: str = "it",
+    initial: int = 0,
+    passing: bool = False,
 ) -> tqdm[Any]:
-    """Iterate over it, or give None and call `update(n)`."""
+    """Iterate over it, or give None and call `update(n)`; a `passing` bar vanishes when it is full."""
     terminal = sys.stderr.isatty()
     return tqdm(
         items,
@@ -22,6 +27,6 @@ def progress(
         initial=initial,
         mininterval=0.2 if terminal else 30,
         dynamic_ncols=terminal,
-        leave=terminal,
+        leave=terminal and not passing,
         disable=not terminal and total is not None and total < 1000,
     )
