@@ -52,7 +52,7 @@ class SplitFlags(DeviceFlags):
 class DecodeFlags(SplitFlags):
     batch: int = flag(32, "articles that number their unknown words together", at_least=1)
     batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
+    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1, below=10**4)
 
     def settings(self) -> dict[str, Any]:
         """As log.json has them."""

@@ -22,6 +22,7 @@ from inference.rewriting import ByFunction
 from model.actor_critic import ActorCritic
 from model.batches import PAD
 from model.sentence_encoder import SENTENCE_ENCODERS
+from training import reinforcement
 from training.reinforcement import ActorCriticTraining, Environment
 from training.rewards import REWARDS, Reward, RewardFlags
 
@@ -139,11 +140,12 @@ def in_other_words(texts: list[str]) -> list[str]:
     return [" ".join([*text.split()[:2], "indeed"]) for text in texts]
 
 
-def test_any_function_rewrites_in_reinforcement_learning(tmp_path):
+def test_any_function_rewrites_in_reinforcement_learning(tmp_path, monkeypatch):
     store = TokenStore.from_texts([["c a b", "x y"]], [["c a", "x"]])
     training = objective(Environment.of(ByFunction(store, in_other_words)), tmp_path, reward="rouge-1")
     training.choose = takes_the_first_sentence
     assert training.step(batch_of(store)).metrics["step_reward"] == pytest.approx(2 * 2 / (3 + 2))
+    monkeypatch.setattr(reinforcement, "greedy", takes_the_first_sentence)
     with torch.no_grad():
         training.validate([batch_of(store)], 7)
     assert "indeed" in (tmp_path / "examples/7.txt").read_text()

@@ -15,9 +15,10 @@ import sys
 import time
 from pathlib import Path
 
+import decode_runs
 import pytest
 import torch
-from commands import ROOT, call, complaint
+from commands import ROOT, call
 from decode_runs import rewrite_weights
 from training_runs import EXTRACTOR, REWRITER, assert_same_weights, weights
 
@@ -367,15 +368,25 @@ def test_an_agent_needs_one_place_to_start_from(monkeypatch, golden, data, tmp_p
             call(monkeypatch, "train_full_rl.py", *flags, *start)
 
 
-@pytest.mark.parametrize("flags", [["--emb_dim", 10**9], ["--lstm_hidden", 10**12], ["--conv_hidden", 10**30]])
-def test_sizes_beyond_the_machine_are_told_in_one_line(data, tmp_path, flags):
-    line = complaint("train_extractor_ml.py", "--data_dir", data, "--path", tmp_path / "run", *flags)
-    assert "the given sizes" in line and not (tmp_path / "run").exists()
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--emb_dim", 10**9], r"the given sizes: .* weights need"),
+        (["--lstm_hidden", 10**12], "the given sizes"),
+        (["--conv_hidden", 10**30], r"--conv_hidden must be below"),
+        (["--max_sent", 10**30], r"--max_sent must be below"),
+    ],
+)
+def test_sizes_beyond_the_machine_are_told_in_one_line(data, tmp_path, capsys, flags, told):
+    code, _, error = decode_runs.call(
+        capsys, "train_extractor_ml", "--data_dir", data, "--path", tmp_path / "run", *flags
+    )
+    assert code == 2 and error.count("\n") == 1 and re.search(told, error) and not (tmp_path / "run").exists()
 
 
 def test_a_larger_vocabulary_than_there_are_words_takes_them_all(monkeypatch, data, tmp_path):
     flags = [*EXTRACTOR[2:], "--data_dir", data, "--path", tmp_path / "run", "--max_steps", 1]
-    call(monkeypatch, "train_extractor_ml.py", *flags, "--vsize", 10**30)
+    call(monkeypatch, "train_extractor_ml.py", *flags, "--vsize", 10**18)
     assert len(load(tmp_path / "run", nets=("ml_rnn_extractor",)).vocabulary) > 304
 
 
