@@ -11,6 +11,7 @@ from html import escape
 from typing import NamedTuple
 
 from inference.raw_text import Written
+from inference.sentence_colours import STYLE, colour, marked
 from inference.summary import SummarySentence
 
 _STYLE = """
@@ -21,9 +22,6 @@ h3 { font: 600 .8rem system-ui, sans-serif; letter-spacing: .06em; text-transfor
 .key { font: .85rem system-ui, sans-serif; color: #555; }
 .pair { display: grid; grid-template-columns: 3fr 2fr; gap: 2.5rem; border-top: 1px solid #ccc; }
 @media (max-width: 50rem) { .pair { grid-template-columns: 1fr; } }
-mark { color: inherit; padding: .1em .15em; border-radius: .2em; }
-mark, .rewriting { background: hsl(var(--hue) 85% 88%); }
-.number { font: 700 .72rem system-ui, sans-serif; color: hsl(var(--hue) 70% 28%); padding-right: .35em; }
 .rewriting { padding: .5rem .8rem; margin: .6rem 0; border-left: .3rem solid hsl(var(--hue) 60% 45%); }
 .made { text-decoration: underline; text-decoration-color: #b00; text-decoration-thickness: .13em; }
 .replaced { border-bottom: .13em dotted #06c; }
@@ -51,7 +49,7 @@ def page(articles: Sequence[Shown]) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Summaries</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
+        f"<title>Summaries</title>\n<style>{_STYLE}{STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
         f'<p class="key">{_KEY}</p>\n{body}\n</body>\n</html>\n'
     )
 
@@ -72,9 +70,7 @@ def _nothing(text: str) -> str:
 
 
 def _source(text: str, number: int | None) -> str:
-    if number is None:
-        return escape(text)
-    return f'<mark style="--hue:{_hue(number)}"><span class="number">{number}</span>{escape(text)}</mark>'
+    return escape(text) if number is None else marked(escape(text), number)
 
 
 def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -> str:
@@ -82,7 +78,7 @@ def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -
     scores = [("extraction", sentence.extraction_score), ("rewriting", sentence.rewriting_score)]
     told = ", ".join(f"{name} {value:.2f}" for name, value in scores if value is not None)
     return (
-        f'<div class="rewriting" style="--hue:{_hue(number)}"><span class="number">{number}</span>{words}'
+        f'<div class="rewriting" {colour(number)}><span class="number">{number}</span>{words}'
         + (f'<span class="scores">log probability: {told}</span>' if told else "")
         + "</div>"
     )
@@ -95,8 +91,3 @@ def _word(sentence: SummarySentence, place: int, word: Written) -> str:
         kind = "replaced" if sentence.replaced[place] else "copied" if probability >= 0.5 else "made"
         text = f'<span class="{kind}" title="copied with probability {probability:.2f}">{text}</span>'
     return " " * word.space + text
-
-
-def _hue(number: int) -> int:
-    """Neighbours differ: steps of the golden angle."""
-    return round(number * 137.508) % 360

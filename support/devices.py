@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from support.errors import UserError
 from support.flags import flag
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +18,8 @@ class DeviceFlags:
     cuda: bool = flag(True, "stay on the CPU, like --device cpu", spelling="--no-cuda")
 
     def pick_device(self, local_rank: int = 0) -> torch.device:
+        import torch  # which takes seconds: flags are checked and explained without it
+
         if not self.cuda or self.device == "cpu":
             return torch.device("cpu")
         if self.device == "auto":
