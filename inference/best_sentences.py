@@ -49,8 +49,8 @@ class BaselineOutput:
         last = self.path / f"output_{count - 1}"
         if not last.is_dir():
             raise UserError(f"{last} does not exist: --n_ext {count} needs the folders output_0 to {last.name}")
-        lines = self._scored if self.n_ext is not None and count < self.n_ext else {}
-        n_folders = max((len(line["sentences"]) for line in lines.values()), default=count)
+        lines = self._scored if self.n_ext is not None and count < self.n_ext else None
+        n_folders = max((len(line["sentences"]) for line in (lines or {}).values()), default=count)
         by_rank = [self._sentences(rank) for rank in range(n_folders)]
         for rank in range(1, n_folders):
             if orphans := sorted(by_rank[rank].keys() - by_rank[rank - 1].keys()):
@@ -59,14 +59,20 @@ class BaselineOutput:
         summaries = {}
         for i in by_rank[0]:
             sentences = [sentences[i] for sentences in by_rank if i in sentences]
-            places = best_sentences(lines[i], count, by_score=True) if i in lines else range(count)
+            places = range(count) if lines is None else self._best(i, lines, count)
             summaries[i] = [sentences[place] for place in places if place < len(sentences)]
         return summaries
 
+    def _best(self, article: int, lines: dict[int, Line], count: int) -> Sequence[int]:
+        try:
+            return best_sentences(lines[article], count, by_score=True)
+        except (KeyError, TypeError):
+            raise UserError(f"{self.path}/alignment.jsonl has no scores of article {article}: decode again") from None
+
     @cached_property
-    def _scored(self) -> dict[int, Line]:
+    def _scored(self) -> dict[int, Line] | None:
         """The alignment of an ff-ext; of others nothing, since they begin with the best."""
-        return DecodeDirectory(self.path, self.n_ext).finished() if are_ranked_by_score(self.log) else {}
+        return DecodeDirectory(self.path, self.n_ext).finished() if are_ranked_by_score(self.log) else None
 
     def _sentences(self, rank: int) -> dict[int, str]:
         if rank not in self._folders:
