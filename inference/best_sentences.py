@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from checkpoints.directory import FF_EXTRACTOR
+from checkpoints.networks import FF_EXTRACTOR
 from inference.output import DecodeDirectory, Line
 from metrics.rouge import METRICS, score_document
 from metrics.summaries import check_same_ids, read_summaries

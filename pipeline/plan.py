@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pipeline.experiment import TRAININGS, Experiment, System
 from pipeline.presets import Preset
-from pipeline.stage import Stage
-from report.rows import ANONYMIZED, DUC, MODELS, ROWS, Agent, Flat, Parts, made_for
+from pipeline.stage import Stage, flags
+from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ROWS, Agent, Flat, Parts, made_for
 from support.errors import UserError
 
 TABLES = ("1", "2", "3", "4", "5", "6", "training")
@@ -82,7 +82,8 @@ def make_plan(sources: Sources, runs: Path, preset: Preset) -> StagePlan:
         )
         stages += duc.stages()
         reports.append(_table("3", duc))
-    reports += [*_judging(original), _table("5", original), _table("6", original), *_training(original)]
+    reports += [*_judging(original), _table("5", original), *_speed(original), _table("6", original)]
+    reports += _training(original)
     reports += _conclusions(original, reports)
     return StagePlan([*stages, *reports], reports)
 
@@ -148,6 +149,23 @@ def _judging(experiment: Experiment) -> Iterator[Stage]:
         command=(*command, "--out", str(out)),
         inputs=tuple(experiment.scores(row) for row in judged),
         outputs=(printed, f"{out}.key.json"),
+        prints=printed,
+    )
+
+
+def _speed(experiment: Experiment) -> Iterator[Stage]:
+    """Where the flat baseline of Table 5 is left out, it is timed with untrained weights."""
+    if FLAT_ROW in experiment.rows or "rl" not in experiment.models():
+        return
+    printed, data = str(experiment.runs / "tables" / "speed.txt"), str(experiment.data)
+    command = ("-m", "scripts.bench_table5", "--data_dir", data, "--split", experiment.split)
+    yield Stage(
+        name="speed",
+        command=(*command, "--model_dir", experiment.model("rl"), *flags(experiment.preset.flags.get("speed", {}))),
+        inputs=(f"{experiment.model('rl')}/ckpt", str(experiment.data / experiment.split)),
+        outputs=(printed,),
+        minutes=experiment.minutes("speed"),
+        alone=True,
         prints=printed,
     )
 

@@ -38,6 +38,7 @@ PAPER = Preset(
         "decode_pointer_generator": 240,
         "tune": 2,
         "evaluate": 2,
+        "speed": 15,
         "tables": 1,
         "claims": 2,
     },
@@ -93,6 +94,7 @@ TINY = Preset(
         "decode_baselines": {"workers": 1, "max_dec_word": 8, "n_ext": 4},
         "decode_full_model": {"workers": 1, "max_dec_word": 8},
         "decode_pointer_generator": {"workers": 1, "beam": 2, "min_dec_word": 4, "max_dec_word": 8, "max_art": 60},
+        "speed": {"articles": 2, "updates": 0},
     },
     basis="not measured",
 )

@@ -18,9 +18,9 @@ from scipy import stats
 
 from metrics.ngram_table import ORDERS
 from metrics.rouge import METRICS
-from report.rows import ANONYMIZED, DUC, METRIC_LABELS, MODEL_LABELS, ORIGINAL, SEE_ET_AL, SIGNIFICANT
+from report.rows import ANONYMIZED, DUC, FLAT_ROW, METRIC_LABELS, MODEL_LABELS, ORIGINAL, SEE_ET_AL, SIGNIFICANT
 from report.runs import BATCHING, Reproduction, command_line, reproduction
-from report.tables import FLAT_ROW, FULL_MODEL, percent
+from report.tables import FULL_MODEL, percent
 from support.errors import run
 from support.files import write_json
 

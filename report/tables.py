@@ -21,6 +21,7 @@ from report.rows import (
     ANONYMIZED,
     DUC,
     EXTRACTIVE,
+    FLAT_ROW,
     MARKS,
     METRIC_LABELS,
     MODEL_LABELS,
@@ -34,7 +35,6 @@ from report.rows import (
 from report.runs import BATCHING, REFERENCE, Reproduction, Timing, TrainingCost, command_line, reproduction
 from support.errors import run
 
-FLAT_ROW = "pointer_generator_coverage"  # whose speed the others are compared with
 FULL_MODEL = ("abstractor", "rl")  # what the paper's training time is of
 _F = Score._fields.index("f")
 _ORIGINAL_CORPUS = "paper: CNN/Daily Mail"
