@@ -92,10 +92,11 @@ class Run:
             raise UserError(f"{path} is damaged: decode again") from None
 
     def _sources_of(self, line: dict[str, Any]) -> list[int]:
-        sources = [int(sentence["source"]) for sentence in line["sentences"] if sentence["source"] is not None]
-        if self.n_sentences is None:
-            return sources
-        return [sources[place] for place in best_sentences(line, self.n_sentences, are_ranked_by_score(self.log))]
+        sentences = line["sentences"]
+        k = len(sentences) if self.n_sentences is None else self.n_sentences
+        by_score = k < len(sentences) and are_ranked_by_score(self.log)
+        kept = [sentences[place] for place in best_sentences(line, k, by_score)]
+        return [int(sentence["source"]) for sentence in kept if sentence["source"] is not None]
 
     @cached_property
     def length(self) -> tuple[float, float]:
@@ -111,13 +112,15 @@ class Run:
         if not measured:
             return None
         try:
-            whole = len(self.scores.ids) / measured["articles"] if measured["articles"] else 0.0
-            reranking = measured.get("reranking_seconds", 0.0)
-            speed, processes = measured["words_per_second"], measured.get("processes", 1)
-            timing = Timing(measured["seconds"] * whole, reranking * whole, speed, processes, whole > 1)
-            return timing if whole else None
-        except (KeyError, TypeError, AttributeError):
+            articles, processes = int(measured["articles"]), int(measured.get("processes", 1))
+            seconds, reranking = float(measured["seconds"]), float(measured.get("reranking_seconds", 0))
+            words_per_second = float(measured["words_per_second"])
+        except (KeyError, TypeError, ValueError, AttributeError):
             raise UserError(f"{self.path / 'log.json'} has a damaged 'timing': decode again") from None
+        if not (articles and seconds and words_per_second):
+            return None
+        whole = len(self.scores.ids) / articles
+        return Timing(seconds * whole, reranking * whole, words_per_second, processes, whole > 1)
 
 
 class Reproduction:

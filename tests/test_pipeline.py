@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.__main__ import duration, in_use
+from pipeline.__main__ import duration, in_use, show_plan
 from pipeline.digests import Digests
 from pipeline.display import Display
 from pipeline.runner import Runner
 from pipeline.stage import Chosen, Found, Stage, with_needs
 from pipeline.stamps import Stamps, State
 from support.errors import UserError
-from support.files import write_json
+from support.files import read_json, write_json
 
 ROOT = Path(__file__).parents[1]
 
@@ -255,6 +255,22 @@ def test_what_a_killed_run_took_is_noted_while_it_runs(kitchen, monkeypatch):
     code = "end = time.process_time() + 1\nwhile time.process_time() < end: pass"
     kitchen.run(kitchen.stage("stew", code=code))
     assert noted and noted[-1].seconds > 0.3 and noted[-1].cpu_seconds > 0.1 and noted[-1].peak_bytes > 1_000_000
+
+
+def test_the_plan_shows_what_stages_took(kitchen, capsys):
+    done, new = kitchen.stage("done"), kitchen.stage("new", "done", minutes=7)
+    kitchen.run(done)
+    record = {**read_record(kitchen, "done"), "seconds": 3605.0, "peak_bytes": 2**31}
+    write_json(kitchen.runs / "stages" / "done.json", record)
+    show_plan([done, new], Stamps(kitchen.runs), 2, "measured")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["done", "done", "2.0", "GB", "took", "1:00:05"]
+    assert lines[1].split() == ["new", "to", "do", "7.0", "min"]
+    assert lines[-1] == "1 of 2 stages, about 7 min (measured)"
+
+
+def read_record(kitchen: Kitchen, name: str) -> dict:
+    return read_json(kitchen.runs / "stages" / f"{name}.json")
 
 
 # --- models from elsewhere
