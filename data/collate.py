@@ -15,8 +15,8 @@ from torch import Tensor
 from data.documents import Documents, Ints, cut, offsets, ranges
 from data.store import TokenStore
 from model.batches import END, PAD, START, UNK, ArticleBatch, ExtractionBatch, RewritingBatch, SourceBatch
+from model.windows import MIN_WIDTH
 
-MIN_WIDTH = 5  # the widest convolution (A.1) needs that many words
 ALL_ROWS = slice(None)
 
 

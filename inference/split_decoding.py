@@ -6,12 +6,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from checkpoints.directory import AGENT, Loaded
 from data.documents import Ints
@@ -19,13 +18,12 @@ from data.store import TokenStore, open_store
 from inference.output import DecodeDirectory, Line
 from inference.reranker import RERANKING
 from inference.summary import Summary
-from support.devices import DeviceFlags
+from support.devices import DeviceFlags, decoding_on
 from support.errors import UserError
 from support.flags import flag
 from support.memory import keep_freed_memory
-from support.parallel import available_cores, map_in_order
+from support.parallel import available_cores, map_pieces
 from support.processes import Processes, in_all, process_group, total, wait_for_all
-from support.progress import progress
 
 _PIECE = 256  # articles a process takes at a time
 
@@ -93,14 +91,13 @@ class Builder(ABC):
     def build(self) -> Built: ...
 
 
-class _Piece(NamedTuple):
-    """Articles that one process decodes, on its own."""
+class _Work(NamedTuple):
+    """What a process must know to decode articles on its own."""
 
     builder: Builder
     data_dir: str
     split: str
     directory: DecodeDirectory
-    articles: Ints
     one_thread: bool
 
 
@@ -115,7 +112,7 @@ def decode_split(
 ) -> None:
     """`settings` go to log.json; every `batch` articles are decoded together or not at all."""
     split = flags.chosen_split()
-    with process_group(flags.cuda and flags.device != "cpu") as processes:
+    with process_group(flags.may_use_gpu()) as processes:
         builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
         data = {"articles": len(store), "hash": store.articles_digest()}
         told = {**built.described(), **settings, "split": split, "data": data}
@@ -123,11 +120,9 @@ def decode_split(
         done = directory.finished()
         wait_for_all()
         groups = _unfinished_groups(len(store), batch, done)
-        pieces = [
-            _Piece(builder, flags.data_dir, split, directory, articles, workers > 1)
-            for articles in _pieces(groups[processes.rank :: processes.world], batch, workers)
-        ]
-        timing = _decode(pieces, workers, processes, sum(map(len, groups)))
+        work = _Work(builder, flags.data_dir, split, directory, workers > 1)
+        pieces = list(_pieces(groups[processes.rank :: processes.world], batch, workers))
+        timing = _decode(work, pieces, workers, processes)
         wait_for_all()
         if processes.main:
             directory.close(told, timing if groups else None)
@@ -139,7 +134,7 @@ def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[
 
     What is loaded here is decoded with here or in forked workers.
     """
-    device = flags.pick_device(processes.local_rank)
+    device = flags.pick_device(processes)
     workers = _n_workers(flags.workers, device, processes)
     builder = replace(builder, device=str(device))
     if workers > 1:
@@ -149,10 +144,11 @@ def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[
 
 
 def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
-    if device.type != "cpu":
-        if (asked or 1) > 1:
+    most = decoding_on(device).workers
+    if most is not None:
+        if (asked or 1) > most:
             raise UserError("--workers is for the CPU; torchrun shares a split among several GPUs")
-        return 1
+        return most
     return asked or (available_cores() if processes.world == 1 else 1)
 
 
@@ -169,16 +165,13 @@ def _pieces(groups: list[Ints], batch: int, workers: int) -> Iterator[Ints]:
         yield np.concatenate(groups[start : start + at_once])
 
 
-def _decode(pieces: list[_Piece], workers: int, processes: Processes, n_articles: int) -> dict[str, Any]:
+def _decode(work: _Work, pieces: list[Ints], workers: int, processes: Processes) -> dict[str, Any]:
     """Decodes this process's pieces; the timing is of all processes together."""
     start = time.perf_counter()
     counted = torch.tensor([0, 0, min(workers, len(pieces)), 0.0], dtype=torch.float64)
-    bar: tqdm[Any] = progress(None, "decoding", n_articles // processes.world, "article")
-    with bar:
-        for piece, decoded in zip(pieces, map_in_order(_decode_piece, pieces, workers), strict=True):
-            piece.directory.append(processes.rank, decoded.lines)
-            counted += torch.tensor([len(decoded.lines), decoded.n_words, 0, decoded.reranking_seconds])
-            bar.update(len(decoded.lines))
+    for _, decoded in map_pieces(partial(_decode_piece, work), pieces, workers, "decoding", sum(map(len, pieces))):
+        work.directory.append(processes.rank, decoded.lines)
+        counted += torch.tensor([len(decoded.lines), decoded.n_words, 0, decoded.reranking_seconds])
     *counts, reranking = total(counted).tolist()
     articles, words, ran = map(int, counts)
     seconds = time.perf_counter() - start
@@ -200,15 +193,15 @@ def _open(builder: Builder, data_dir: str, split: str) -> tuple[Built, TokenStor
     return builder.build(), open_store(data_dir, split)
 
 
-def _decode_piece(piece: _Piece) -> _Decoded:
-    if piece.one_thread:
+def _decode_piece(work: _Work, articles: Ints) -> _Decoded:
+    if work.one_thread:
         torch.set_num_threads(1)
-    built, store = _open(piece.builder, piece.data_dir, piece.split)
+    built, store = _open(work.builder, work.data_dir, work.split)
     before = RERANKING.seconds
-    summaries = list(built.summarizer.summarize(store, piece.articles))
+    summaries = list(built.summarizer.summarize(store, articles))
     reranking = RERANKING.seconds - before
     for summary in summaries:
-        piece.directory.write(summary)
+        work.directory.write(summary)
     n_words = sum(summary.n_words for summary in summaries)
     return _Decoded([summary.alignment() for summary in summaries], n_words, reranking)
 

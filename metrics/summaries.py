@@ -65,9 +65,10 @@ def read_references(folder: str | Path) -> dict[int, list[str]]:
 
 
 def read_text(path: Path) -> str:
-    data = path.read_bytes()
+    if not path.is_file():
+        raise UserError(f"{path} " + ("is not a file" if path.exists() else "does not exist"))
     try:
-        text = data.decode("utf-8")
+        text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
@@ -76,18 +77,23 @@ def read_text(path: Path) -> str:
 
 
 def check_same_ids(left: Iterable[int], left_name: str, right: Iterable[int], right_name: str) -> None:
-    """`left_name` and `right_name` are patterns with {} for the id."""
+    """`left_name` and `right_name` are patterns whose last {} stands for the id."""
     without_right, without_left = sorted(set(left) - set(right)), sorted(set(right) - set(left))
     if without_right:
-        present = left_name.format(without_right[0])
+        present = _name(left_name, without_right[0])
         raise UserError(f"missing {_name_some(right_name, without_right)}, although {present} exists")
     if without_left:
-        present = right_name.format(without_left[0])
+        present = _name(right_name, without_left[0])
         raise UserError(f"missing {_name_some(left_name, without_left)}, although {present} exists")
 
 
+def _name(pattern: str, i: int) -> str:
+    """Other braces belong to the path."""
+    return str(i).join(pattern.rsplit("{}", 1))
+
+
 def _name_some(pattern: str, ids: Sequence[int]) -> str:
-    names = ", ".join(pattern.format(i) for i in ids[:_NAMED_AT_MOST])
+    names = ", ".join(_name(pattern, i) for i in ids[:_NAMED_AT_MOST])
     return names + (f" and {len(ids) - _NAMED_AT_MOST} more" if len(ids) > _NAMED_AT_MOST else "")
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.vocabulary import COUNTS_FILE
-from metrics import meteor
+from metrics.meteor_jar import why_unavailable
 from pipeline.presets import Preset
 from pipeline.stage import Argument, Chosen, Found, Stage, flags
 from pipeline.stamps import Stamps
 from report.rows import MODELS, ORIGINAL, Agent, Flat, Parts
-from sample.corpus import RECIPE_FILE
+from sample import RECIPE_FILE
 
 ROOT = Path(__file__).parents[1]
 
@@ -212,9 +212,9 @@ class Experiment:
         command = ["-m", "pipeline.other_system", "--system", system.label, "--outputs", outputs, "--path", path]
         return self._stage(
             f"decode-{name}",
-            [*command, "--split", self.split],
+            [*command, *self._data_dir, "--split", self.split],
             kind="system",
-            inputs=[outputs],
+            inputs=[outputs, self._data(f"refs/{self.split}")],
             outputs=[f"{path}/output", f"{path}/log.json"],
             replaces=[path],
         )
@@ -222,7 +222,7 @@ class Experiment:
     def _evaluate(self, row: str) -> Stage:
         """A summary of parts is their first `n_ext` sentences."""
         path, made_by = self.decoded(row), self.rows.get(row)
-        metrics = ["--rouge", *([] if meteor.why_unavailable() else ["--meteor"])]
+        metrics = ["--rouge", *([] if why_unavailable() else ["--meteor"])]
         command: list[Argument] = ["eval_full_model.py", "--decode_dir", path, *self._data_dir, *metrics]
         output, chosen = f"{path}/output", []
         if isinstance(made_by, Parts):

@@ -86,8 +86,9 @@ def flags(values: Mapping[str, object]) -> list[str]:
 
 
 def matches(pattern: str) -> list[Path]:
+    """What is called so, or else what the last part matches."""
     path = Path(pattern)
-    return sorted(path.parent.glob(path.name))
+    return [path] if path.exists() else sorted(path.parent.glob(path.name))
 
 
 def needs(stage: Stage, stages: Iterable[Stage]) -> list[Stage]:

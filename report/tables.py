@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from metrics.ngram_table import ORDERS
-from metrics.rouge import METRICS, Score
+from metrics.rouge import METRICS, F
 from metrics.scores import Scores
 from report.layout import FORMATS, Cell, Line, Section, Table, number
 from report.paper_numbers import HOURS_IN_ALL, REFERENCE_NOVELTY, TRAINING, Novelty, RougeMeteor, Speed, Training
@@ -36,7 +36,6 @@ from report.runs import BATCHING, REFERENCE, Reproduction, Timing, TrainingCost,
 from support.errors import run
 
 FULL_MODEL = ("abstractor", "rl")  # what the paper's training time is of
-_F = Score._fields.index("f")
 _ORIGINAL_CORPUS = "paper: CNN/Daily Mail"
 _ALL = (*METRICS, "meteor")
 
@@ -119,7 +118,7 @@ def percent(scores: Scores) -> dict[str, float]:
     """Metric -> value times 100, as the official tools print it."""
     values: dict[str, float] = {}
     if scores.rouge:
-        values = {name: 100 * float(scores.rouge.averages.mean[m, _F]) for m, name in enumerate(METRICS)}
+        values = {name: 100 * float(scores.rouge.averages.mean[m, F]) for m, name in enumerate(METRICS)}
     return values | ({"meteor": 100 * scores.meteor.score} if scores.meteor else {})
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
+from cytoolz import partition_all
 from torch import nn
 
 from checkpoints.directory import ABSTRACTOR, AGENT, POINTER_GENERATOR, Loaded, load
@@ -38,7 +39,6 @@ from report.rows import ROWS, quoted
 from support.errors import run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
-from support.parallel import chunks
 
 FLAT, FULL, RERANK = "pointer_generator_coverage", "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank"
 TABLE_5 = quoted("5", Speed)
@@ -68,8 +68,8 @@ def main() -> None:
     print(f"{len(articles)} articles of {store.name}, one thread, torch {torch.__version__}")
     print(f"full model: {flags.model_dir or 'random weights'}; pointer-generator: {flags.pg_dir or 'random weights'}\n")
     systems = build_systems(flags, vocabulary)
-    together = decode(systems, store, chunks(len(articles), PIECE))
-    alone = decode(systems, store, chunks(len(articles), 1))
+    together = decode(systems, store, list(partition_all(PIECE, articles)))
+    alone = decode(systems, store, list(partition_all(1, articles)))
     print_speeds("many articles together", together)
     print_speeds("one article at a time", alone)
     # The flat baseline's public code, which the paper timed, knows no batches in decoding; the full model's does.
@@ -124,7 +124,7 @@ class Measured(NamedTuple):
     words: int
 
 
-def decode(systems: dict[str, Summarize], store: TokenStore, pieces: list[range]) -> dict[str, Measured]:
+def decode(systems: dict[str, Summarize], store: TokenStore, pieces: list[tuple[int, ...]]) -> dict[str, Measured]:
     found = {row: Measured(0.0, 0) for row in systems}
     for summarize in systems.values():
         list(summarize(store, np.array(pieces[0])[:1]))  # binds the store

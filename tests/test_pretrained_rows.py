@@ -45,8 +45,9 @@ def test_shipped_models_fill_their_rows_and_the_rest_is_named(golden, box, tmp_p
     monkeypatch.setenv("METEOR", "/nowhere/meteor.jar")
     data, runs = tmp_path / "data", tmp_path / "runs"
     shutil.copytree(golden / "data", data, ignore=shutil.ignore_patterns("train", "val", "refs"))
-    theirs = tmp_path / "theirs"
-    shutil.copytree(golden / "decode_dir" / "rl_greedy" / "output", theirs)
+    theirs = tmp_path / "theirs [1].txt"  # a summary a line
+    decoded = [(golden / "decode_dir" / "rl_greedy" / "output" / f"{i}.dec").read_text() for i in range(30)]
+    theirs.write_text("".join(text.replace("\n", "<q>") + "\n" for text in decoded))
     sources = Sources(data=data, pretrained=box, systems={"see_et_al": System("See et al.", theirs)})
     plan = make_plan(sources, runs, PRESETS["tiny"])
     wanted = with_needs([stage for stage in plan.reports if stage.name == "claims"], plan.stages)
@@ -59,6 +60,8 @@ def test_shipped_models_fill_their_rows_and_the_rest_is_named(golden, box, tmp_p
         assert re.search(rf"^  {re.escape(row)} +\d+\.\d\d\W", table, flags=re.MULTILINE), row
     assert f"Not evaluated here: {LEFT_OUT}." in table
     assert (runs / "decode" / "rnn_ext" / "output_top2").is_dir()
+    taken = [(runs / "decode" / "see_et_al" / "output" / f"{i}.dec").read_text() for i in range(30)]
+    assert taken == decoded
     claims = (runs / "claims.txt").read_text()
     assert "rnn-ext + abs + RL against See et al. (2017), their outputs: R-1" in claims
     assert "ff-ext not evaluated" in claims
