@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from checkpoints.networks import ABSTRACTOR, AGENT, FF_EXTRACTOR, POINTER_GENERATOR, RNN_EXTRACTOR
 from checkpoints.released_names import from_released, to_released
 from checkpoints.tensor_files import load_tensors, save_tensors
 from data.vocabulary import Vocabulary
@@ -27,13 +28,6 @@ from support.memory import machine_memory
 
 Meta = dict[str, Any]
 
-ABSTRACTOR, RNN_EXTRACTOR, FF_EXTRACTOR, AGENT = (
-    "base_abstractor",
-    "ml_rnn_extractor",
-    "ml_ff_extractor",
-    "rnn-ext_abs_rl",
-)
-POINTER_GENERATOR = "pointer_generator"  # never released: it keeps our names
 _BYTES = 4  # of a weight
 _CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
 

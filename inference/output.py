@@ -126,13 +126,17 @@ def _writable(text: str) -> str:
 
 
 def _read_lines(path: Path) -> list[Line]:
-    """The whole lines; a kill may have cut one."""
+    """The whole lines; a kill may have cut one, and whatever else is no line counts as not decoded."""
     lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             line = json.loads(text)
-        except json.JSONDecodeError:
+        except ValueError:
             continue
-        if isinstance(line, dict) and "article" in line and "sentences" in line:
+        if isinstance(line, dict) and isinstance(line.get("article"), int) and _are_sentences(line.get("sentences")):
             lines.append(line)
     return lines
+
+
+def _are_sentences(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(sentence, dict) and "source" in sentence for sentence in value)

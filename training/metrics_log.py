@@ -81,14 +81,20 @@ class _Board:
 
 
 def _step(line: str) -> float:
-    """Infinite for what is no line of a log, such as one that a kill cut off."""
+    values = _values(line)
+    return values["step"] if values else float("inf")
+
+
+def _values(line: str) -> dict[str, float] | None:
+    """None of the line that a kill cut off, or of anything else than numbers with a step."""
     try:
-        step = json.loads(line)["step"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return float("inf")
-    return step if type(step) in (int, float) else float("inf")
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    numbers = values.values() if isinstance(values, dict) and "step" in values else [None]
+    return values if all(isinstance(number, int | float) for number in numbers) else None
 
 
 def read_metrics(path: str | Path) -> list[dict[str, float]]:
     with open(path, encoding="utf-8", errors="replace") as file:
-        return [json.loads(line) for line in file if _step(line) < float("inf")]
+        return [values for line in file if (values := _values(line))]
