@@ -1,6 +1,9 @@
 """The full model at work (Sec. 2): extract sentences, rewrite each, rerank; for many articles at once.
 
-    summarizer = Summarizer.from_agent("pretrained/new", Options(beam=5))
+    summarizer = Summarizer.pretrained()
+    print(summarizer.summarize_raw(open("article.txt").read()))
+
+    summarizer = Summarizer.from_agent("runs/rl", Options(beam=5))
     for summary in summarizer.summarize(open_store("data", "test"), np.arange(100)):
         print("\n".join(summary.lines()))
 """
@@ -17,9 +20,12 @@ import numpy as np
 import torch
 
 from checkpoints.directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Loaded, load
+from checkpoints.pretrained import pretrained_directory
 from data.documents import Ints
 from data.store import TokenStore
 from inference.extraction import Extractor, by_network, lead
+from inference.raw_text import RawSentence, read_articles
+from inference.readable import Readable, make_readable
 from inference.reranker import Hypothesis, rerank
 from inference.rewriter import Rewriter, Rewriting
 from inference.split_decoding import Builder, Built
@@ -41,6 +47,9 @@ class Options:
     batch_invariant: bool = False  # every sentence numbers its own
 
 
+INDEPENDENT = Options(batch_invariant=True)
+
+
 class _Bound(NamedTuple):
     store: TokenStore
     extract: Extractor
@@ -55,13 +64,18 @@ class Summarizer:
         self._bound: _Bound | None = None
 
     @classmethod
+    def pretrained(cls, options: Options = INDEPENDENT, device: torch.device | str = "cpu") -> Summarizer:
+        """The model that comes with this project."""
+        return cls.from_agent(pretrained_directory(), options, device)
+
+    @classmethod
     def from_agent(
-        cls, model_dir: str | Path, options: Options, device: torch.device | str = "cpu"
+        cls, model_dir: str | Path, options: Options, device: torch.device | str = "cpu", *, rewrite: bool = True
     ) -> Summarizer:
-        """A directory of train_full_rl.py, with or without an abstractor in it."""
+        """A directory of train_full_rl.py, with or without an abstractor in it; `rewrite` False leaves it out."""
         agent = load(model_dir, nets=(AGENT,), device=device)
-        own = Path(model_dir) / "abstractor"
-        abstractor = load(own, nets=(ABSTRACTOR,), device=device) if agent.meta["net_args"]["abstractor"] else None
+        own, has_one = Path(model_dir) / "abstractor", agent.meta["net_args"]["abstractor"]
+        abstractor = load(own, nets=(ABSTRACTOR,), device=device) if rewrite and has_one else None
         return cls(agent, abstractor, options)
 
     @classmethod
@@ -93,6 +107,15 @@ class Summarizer:
         """Articles as lists of tokenised sentences."""
         store = TokenStore.from_texts([list(article) for article in articles])
         return list(self.summarize(store, np.arange(len(articles))))
+
+    def summarize_raw(self, text: str, tokenizer: str = "auto") -> str:
+        """Any text -> its summary as a reader wants it, a sentence a line."""
+        (summary,) = self.summarize_readably(["text"], read_articles([text], tokenizer))
+        return summary.text()
+
+    def summarize_readably(self, names: Sequence[str], articles: Sequence[list[RawSentence]]) -> list[Readable]:
+        summaries = self.summarize_texts([[" ".join(s.words) for s in article] for article in articles])
+        return [make_readable(*item) for item in zip(names, articles, summaries, strict=True)]
 
     def _bind(self, store: TokenStore) -> _Bound:
         """Extractor and rewriter for a store; they translate its words to the models', which takes a moment."""
@@ -145,10 +168,12 @@ class SummarizerBuilder(Builder):
     model_dir: str | None = None
     ext_dir: str | None = None
     abs_dir: str | None = None
+    extractive: bool = False  # without the agent's abstractor
 
     def build(self) -> Built:
         if self.model_dir is not None:
-            summarizer = Summarizer.from_agent(self.model_dir, self.options, self.device)
+            rewrite = not self.extractive
+            summarizer = Summarizer.from_agent(self.model_dir, self.options, self.device, rewrite=rewrite)
         else:
             summarizer = Summarizer.from_parts(self.ext_dir, self.abs_dir, self.options, self.device)
         return Built(summarizer, summarizer.abstractor, summarizer.extractor)

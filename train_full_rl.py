@@ -59,7 +59,7 @@ class ReinforcementFlags(TrainingFlags):
     patience: int = flag(3, "validations without improvement before training ends", at_least=1)
     max_dec_word: int = flag(30, "words of a rewritten sentence", source="B.2", at_least=1)
     max_sent: int = flag(300, "sentences kept of an article", at_least=1)
-    max_abs_batch: int = flag(256, "sentences rewritten at once", at_least=1)
+    max_abs_batch: int | None = flag(None, "sentences rewritten at once (default: by device)", at_least=1)
     max_rewritings: int = flag(2_000_000, "rewritten sentences kept in memory, about 130 bytes each", at_least=1)
     rewritings: str | None = flag(None, "file that keeps rewritings for later runs with the same abstractor")
 

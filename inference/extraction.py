@@ -43,10 +43,10 @@ def by_network(network: nn.Module, vocabulary: Vocabulary, store: TokenStore, k:
     @torch.no_grad()
     def extract(articles: Ints) -> list[Extraction]:
         found = [Extraction([], [])] * len(articles)
-        for places in _batches(store, articles):
-            batch = collate_articles(store, word_map, articles[places])
-            for place, extraction in zip(places.tolist(), choose(batch.to(device)), strict=True):
-                found[place] = extraction
+        for rows in _batches(store, articles):
+            batch = collate_articles(store, word_map, articles[rows])
+            for row, extraction in zip(rows.tolist(), choose(batch.to(device)), strict=True):
+                found[row] = extraction
         return found
 
     return extract
@@ -62,7 +62,7 @@ def _choice_of(network: nn.Module, k: int | None) -> Callable[[ArticleBatch], li
 
 def _by_agent(agent: ActorCritic, batch: ArticleBatch, k: int | None) -> list[Extraction]:
     """Until the agent stops (Sec. 3.2)."""
-    episode = agent.act(*agent.encode(batch), greedy, k)
+    episode = agent.act(agent.remember(*agent.encode(batch)), greedy, k).cpu()
     log_probs = episode.log_probs.tolist()
     chosen = [
         Extraction(sentences, scores[: len(sentences)])
@@ -77,7 +77,7 @@ def _first(n_sentences: int) -> Extraction:
 
 
 def _batches(store: TokenStore, articles: Ints) -> Iterator[Ints]:
-    """Places of articles to encode together, of similar size; those without sentences are left out."""
+    """Numbers in `articles` of those to encode together, of similar size; those without sentences are left out."""
     counts = store.articles.sentence_counts_of(articles)
     order = np.argsort(counts, kind="stable")
     order = order[np.searchsorted(counts[order], 1) :]

@@ -23,7 +23,6 @@ class FlatOptions:
     min_words: int = 35
     max_words: int = 120
     max_article_words: int = 400
-    max_batch: int = 256  # hypotheses decoded together
 
 
 class FlatSummarizer:
@@ -48,7 +47,6 @@ class FlatSummarizer:
             self.vocabulary,
             FlatStore.of(store),
             max_words=self.options.max_words,
-            max_batch=self.options.max_batch,
             beam=self.options.beam,
             diversity=0.0,
             rules=Rules(

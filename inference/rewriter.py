@@ -15,14 +15,12 @@ from data.collate import collate_sources
 from data.documents import Ints, offsets
 from data.store import TokenStore
 from data.vocabulary import N_SPECIAL, Vocabulary
-from model.batches import UNK, SourceBatch
+from model.batches import UNK, SourceBatch, in_one_transfer
 from model.beam_search import RELEASED, Rules, beam_search
 from model.copy_network import CopyNetwork
-from model.greedy_search import greedy_search
-from model.vocabulary_top import VocabularyTop
-
-MAX_BATCH = 512  # sentences, or hypotheses of sentences, decoded together
-MAX_SOURCE_WORDS = 16384  # padded source words in one batch: bounds memory whatever the sentences' lengths
+from model.greedy_search import Rewritings, greedy_search
+from model.word_choice import WordChoice
+from support.devices import decoding_on
 
 
 class Rewriting(NamedTuple):
@@ -60,7 +58,7 @@ class Rewriter:
         store: TokenStore,
         *,
         max_words: int = 30,
-        max_batch: int = MAX_BATCH,
+        max_batch: int | None = None,
         shared: bool = False,
         beam: int = 1,
         diversity: float = 1.0,
@@ -71,9 +69,10 @@ class Rewriter:
         self.table = WordTable.between(store, vocabulary)
         self.max_words, self.max_source_words, self.shared = max_words, max_source_words, shared
         self.beam, self.diversity, self.rules = beam, diversity, rules
-        self.max_batch = max(1, max_batch // beam)
         self.device = abstractor.embedding.weight.device
-        self._top = VocabularyTop(abstractor.embedding.weight.detach())
+        self.limits = decoding_on(self.device)
+        self.max_batch = max(1, (max_batch or self.limits.rows) // beam)
+        self._choice = WordChoice(abstractor.embedding.weight.detach(), abstractor.extra_logit)
 
     def __call__(self, sentences: Ints) -> list[NDArray[np.int32]]:
         """Sentence numbers in `store.articles` -> the best rewritings' lexicon ids."""
@@ -83,7 +82,7 @@ class Rewriter:
         """The hypotheses of every sentence, group after group; each group numbers its own unknown words."""
         rewritten = [[_NOTHING] for group in groups for _ in group]
         begins = offsets([len(group) for group in groups])
-        for batch in _batches_by_length(self._collate(groups, begins[:-1]), self.max_batch):
+        for batch in _batches_by_length(self._collate(groups, begins[:-1]), self.max_batch, self.limits.source_words):
             for row, found in zip(batch.rows.tolist(), self._decode(batch), strict=True):
                 rewritten[row] = found
         return rewritten
@@ -108,14 +107,8 @@ class Rewriter:
 
     def _decode(self, sources: _Sources) -> Iterator[list[Rewriting]]:
         """The hypotheses of each row, best first."""
-        batch = sources.batch.to(self.device)
-        if self.beam == 1 and self.rules == RELEASED:
-            found = greedy_search(self.abstractor, batch, self.max_words, self._top)
-        else:
-            found = beam_search(
-                self.abstractor, batch, self.max_words, self.beam, self.diversity, self.rules, self._top
-            )
-        words, attended, copied = (x.cpu().numpy() for x in (found.words, found.attended, found.copied))
+        found = Rewritings(*in_one_transfer(self._search(sources.batch.to(self.device))))
+        words, attended, copied = (x.numpy() for x in (found.words, found.attended, found.copied))
         replaced = words == UNK
         ids = self._lexicon_ids(words, attended, sources)
         for row, (lengths, scores) in enumerate(zip(found.lengths.tolist(), found.scores.tolist(), strict=True)):
@@ -123,6 +116,14 @@ class Rewriter:
                 Rewriting(ids[row, k, :n], score, copied[row, k, :n], replaced[row, k, :n])
                 for k, (n, score) in enumerate(zip(lengths, scores, strict=True))
             ]
+
+    def _search(self, batch: SourceBatch) -> Rewritings:
+        """In float32 always, also within training with --amp: a sentence's rewriting depends on nothing else."""
+        shared = self._choice, self.limits.ask_every
+        with torch.autocast(self.device.type, enabled=False):
+            if self.beam == 1 and self.rules == RELEASED:
+                return greedy_search(self.abstractor, batch, self.max_words, *shared)
+            return beam_search(self.abstractor, batch, self.max_words, self.beam, self.diversity, self.rules, *shared)
 
     def _lexicon_ids(self, words: Ints, attended: Ints, sources: _Sources) -> NDArray[np.int32]:
         """Extended ids (B, K, T) -> lexicon ids; UNK becomes the source word looked at most (A.2)."""
@@ -140,13 +141,13 @@ _NOTHING = Rewriting(np.zeros(0, np.int32), 0.0, np.zeros(0, np.float32), np.zer
 class _Sources(NamedTuple):
     """Sentences to decode together."""
 
-    rows: Ints  # (B,) their places in the caller's list
+    rows: Ints  # (B,) their numbers in the caller's list
     first_words: Ints  # (B,) where they begin in the store
     extra_words: Ints  # (B, max n_extra) lexicon ids behind the extended ids
     batch: SourceBatch
 
 
-def _batches_by_length(groups: list[_Sources], max_batch: int) -> Iterator[_Sources]:
+def _batches_by_length(groups: list[_Sources], max_batch: int, max_words: int) -> Iterator[_Sources]:
     """Narrow batches of similar length and bounded size, across groups."""
     if not groups:
         return
@@ -157,14 +158,14 @@ def _batches_by_length(groups: list[_Sources], max_batch: int) -> Iterator[_Sour
     end = len(order)
     while end > 0:
         width = int(lengths[order[end - 1]])
-        begin = max(0, end - max(1, min(max_batch, MAX_SOURCE_WORDS // width)))
+        begin = max(0, end - max(1, min(max_batch, max_words // width)))
         rows = order[begin:end]
         members = [(group, row_of[rows[group_of[rows] == g]]) for g, group in enumerate(groups)]
-        yield _join([_pick(group, chosen, width) for group, chosen in members if len(chosen)])
+        yield _join([_select(group, chosen, width) for group, chosen in members if len(chosen)])
         end = begin
 
 
-def _pick(sources: _Sources, rows: Tensor, width: int) -> _Sources:
+def _select(sources: _Sources, rows: Tensor, width: int) -> _Sources:
     words, extended, lengths, n_extra = sources.batch
     batch = SourceBatch(words[rows, :width], extended[rows, :width], lengths[rows], n_extra[rows])
     at = rows.numpy()

@@ -17,7 +17,7 @@ from data.documents import Ints
 from data.store import TokenStore, open_store
 from inference.output import DecodeDirectory, Line
 from inference.summary import Summary
-from support.devices import DeviceFlags
+from support.devices import DeviceFlags, decoding_on
 from support.errors import UserError
 from support.flags import flag
 from support.memory import keep_freed_memory
@@ -110,7 +110,7 @@ def decode_split(
 ) -> None:
     """`settings` go to log.json; every `batch` articles are decoded together or not at all."""
     split = flags.chosen_split()
-    with process_group(flags.cuda and flags.device != "cpu") as processes:
+    with process_group(flags.may_use_gpu()) as processes:
         builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
         data = {"articles": len(store), "hash": store.articles_digest()}
         told = {**built.described(), **settings, "split": split, "data": data}
@@ -132,7 +132,7 @@ def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[
 
     What is loaded here is decoded with here or in forked workers.
     """
-    device = flags.pick_device(processes.local_rank)
+    device = flags.pick_device(processes)
     workers = _n_workers(flags.workers, device, processes)
     builder = replace(builder, device=str(device))
     if workers > 1:
@@ -142,10 +142,11 @@ def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[
 
 
 def _n_workers(asked: int | None, device: torch.device, processes: Processes) -> int:
-    if device.type != "cpu":
-        if (asked or 1) > 1:
+    most = decoding_on(device).workers
+    if most is not None:
+        if (asked or 1) > most:
             raise UserError("--workers is for the CPU; torchrun shares a split among several GPUs")
-        return 1
+        return most
     return asked or (available_cores() if processes.world == 1 else 1)
 
 

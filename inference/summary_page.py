@@ -1,16 +1,16 @@
 """A page that shows where a summary comes from, as the figures of the paper's supplement do.
 
 The article stands on the left, its extracted sentences coloured and numbered in the order of extraction; their
-rewritings stand on the right. In these, words that were generated rather than copied are underlined.
+rewritings stand on the right, or first where the screen is narrow. In these, words that were generated rather than
+copied are underlined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
 from inference.raw_text import Written
+from inference.readable import Readable
 from inference.summary import SummarySentence
 
 _STYLE = """
@@ -20,7 +20,9 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 3rem; overflow-wr
 h3 { font: 600 .8rem system-ui, sans-serif; letter-spacing: .06em; text-transform: uppercase; color: #666; }
 .key { font: .85rem system-ui, sans-serif; color: #555; }
 .pair { display: grid; grid-template-columns: 3fr 2fr; gap: 2.5rem; border-top: 1px solid #ccc; }
-@media (max-width: 50rem) { .pair { grid-template-columns: 1fr; } }
+.pair > * { overflow-wrap: anywhere; min-width: 0; }
+.summary { order: 1; }
+@media (max-width: 50rem) { .pair { grid-template-columns: 1fr; gap: 0; } .summary { order: 0; } }
 mark { color: inherit; padding: .1em .15em; border-radius: .2em; }
 mark, .rewriting { background: hsl(var(--hue) 85% 88%); }
 .number { font: 700 .72rem system-ui, sans-serif; color: hsl(var(--hue) 70% 28%); padding-right: .35em; }
@@ -37,33 +39,24 @@ _KEY = (
 )
 
 
-class Shown(NamedTuple):
-    """An article with its summary."""
-
-    name: str
-    article: list[str]  # sentences as written
-    summary: list[SummarySentence]
-    written: list[list[Written]]  # the summary's sentences
-
-
-def page(articles: Sequence[Shown]) -> str:
-    body = "\n".join(map(_pair, articles))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Summaries</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
-        f'<p class="key">{_KEY}</p>\n{body}\n</body>\n</html>\n'
-    )
+HEAD = (
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    f"<title>Summaries</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
+    f'<p class="key">{_KEY}</p>\n'
+)
+FOOT = "\n</body>\n</html>\n"
 
 
-def _pair(shown: Shown) -> str:
+def section(shown: Readable) -> str:
+    """One text of the page."""
     number = {sentence.source: place + 1 for place, sentence in enumerate(shown.summary)}
     article = " ".join(_source(text, number.get(i)) for i, text in enumerate(shown.article))
     rewritings = "\n".join(map(_rewriting, range(1, 1 + len(shown.summary)), shown.summary, shown.written))
     return (
         f'<section><h2>{escape(shown.name)}</h2>\n<div class="pair">\n'
-        f'<div><h3>Article</h3><p>{article or _nothing("no text")}</p></div>\n'
-        f'<div><h3>Summary</h3>\n{rewritings or _nothing("nothing to summarise")}\n</div>\n</div></section>'
+        f'<div class="summary"><h3>Summary</h3>\n{rewritings or _nothing("nothing to summarise")}\n</div>\n'
+        f'<div><h3>Article</h3><p>{article or _nothing("no text")}</p></div>\n</div></section>'
     )
 
 

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from model.attention import BilinearAttention
-from model.batches import PAD, SourceBatch, mask_of, take
-from model.copy_network import EXTRA_LOGIT, CopyGate, CopyNetwork, DecoderStep
-from model.rnn import BiLSTM, join_directions
-from model.step_gradients import Cell, StepAttention, StepLinear, step_cell
-
-
-class StepWeights(NamedTuple):
-    """What every decoder step multiplies with."""
-
-    cells: list[Cell]
-    query: StepLinear
-    hidden: StepLinear
-    output: StepLinear
-
-    def read_out(self, h: Tensor, context: Tensor) -> Tensor:
-        """o = W_2 tanh(W_1 [h; context] + b): (B, E)"""
-        return self.output(torch.tanh(self.hidden(torch.cat([h, context], 1))))
+from model.attention import BilinearAttention, padding_of
+from model.batches import PAD, SourceBatch
+from model.copy_network import EXTRA_LOGIT, CopyGate, CopyNetwork
+from model.kernels import on_cpu
+from model.kernels.abstractor_steps import abstractor_steps
+from model.rnn import BiLSTM, Packing
 
 
 class SourceMemory(NamedTuple):
     """The encoded source sentences."""
 
-    attention: StepAttention  # over the projected encoder outputs (B, S, H), which are keys and values
-    extended: Tensor  # (B, S) source words as extended ids
-    n_extra: Tensor  # (B,) X - V
-    weights: StepWeights
+    keys: Tensor  # (B, S, H) h_i, projected encoder outputs, zero where padded; values too
+    padding: Tensor  # (B, S) 0 where real, -inf where padded
 
-    def select(self, rows: Tensor | slice) -> SourceMemory:
-        extended, n_extra = take(self.extended, rows), take(self.n_extra, rows)
-        return SourceMemory(self.attention.select(rows), extended, n_extra, self.weights)
+    def select(self, rows: Tensor) -> SourceMemory:
+        return SourceMemory(*(field.index_select(0, rows) for field in self))
 
 
 class DecoderState(NamedTuple):
@@ -45,14 +30,25 @@ class DecoderState(NamedTuple):
     c: tuple[Tensor, ...]
     output: Tensor  # (R, E) o_t, fed back into the next input
 
-    def select(self, rows: Tensor | slice) -> DecoderState:
-        h, c = (tuple(take(layer, rows) for layer in layers) for layers in (self.h, self.c))
-        return DecoderState(h, c, take(self.output, rows))
+    def select(self, rows: Tensor) -> DecoderState:
+        h, c = (tuple(layer.index_select(0, rows) for layer in layers) for layers in (self.h, self.c))
+        return DecoderState(h, c, self.output.index_select(0, rows))
+
+
+class RewritingStep(NamedTuple):
+    """What R steps say about the next word."""
+
+    inputs: Tensor  # (R, 2E) the previous word and o_{t-1}
+    z: Tensor  # (R, H) z_t, the decoder's hidden state
+    attention: Tensor  # (R, S)
+    context: Tensor  # (R, H)
+    output: Tensor  # (R, E) o_t
 
 
 class Abstractor(CopyNetwork):
     """Rewrites one sentence; the embedding matrix is shared by encoder, decoder and output projection (A.2)."""
 
+    Step = RewritingStep
     extra_logit = EXTRA_LOGIT
 
     def __init__(
@@ -79,35 +75,29 @@ class Abstractor(CopyNetwork):
         self.copy_gate = CopyGate(n_hidden, n_hidden, 2 * emb_dim)
 
     def read(self, source: SourceBatch, embedded: Tensor) -> tuple[SourceMemory, DecoderState]:
-        outputs, (h, c) = self.encoder(embedded, source.lengths.cpu())
-        keys = self.attention.keys(outputs)  # (B, S, H), zero where padded
-        real = mask_of(source.lengths, source.words.size(1))
-        padding = torch.zeros_like(keys[:, :, 0]).masked_fill_(~real, float("-inf"))
-        h, c = (join_directions(state, self.encoder.directions) for state in (h, c))
+        outputs, h, c = self.encoder(embedded, source.lengths)
+        keys = self.attention.keys(outputs)  # (B, S, H)
         h, c = self.initial_h(h), self.initial_c(c)  # (L, B, H)
-        mean = keys.sum(1) / source.lengths[:, None]
-        weights = self._step_weights()
-        memory = SourceMemory(StepAttention(keys, padding), source.extended, source.n_extra, weights)
-        return memory, DecoderState(tuple(h), tuple(c), weights.read_out(h[-1], mean))
+        mean = keys.sum(1) / source.lengths[:, None].to(keys.device)
+        first = self.projection(torch.cat([h[-1], mean], 1))  # (B, E)
+        return SourceMemory(keys, padding_of(keys, source.lengths)), DecoderState(tuple(h), tuple(c), first)
 
-    def step(self, embedded: Tensor, state: DecoderState, memory: SourceMemory) -> DecoderStep:
-        inputs = hidden = torch.cat([embedded, state.output], 1)  # (R, 2E) input feeding
-        weights = memory.weights
+    def step(self, embedded: Tensor, state: DecoderState, memory: SourceMemory) -> tuple[DecoderState, RewritingStep]:
+        inputs = z = torch.cat([embedded, state.output], 1)  # (R, 2E) input feeding
         hs, cs = [], []
-        for cell, h, c in zip(weights.cells, state.h, state.c, strict=True):
-            hidden, c = cell(hidden, h, c)
-            hs.append(hidden)
+        for cell, h, c in zip(self.decoder, state.h, state.c, strict=True):
+            z, c = cell(z, (h, c))  # (R, H)
+            hs.append(z)
             cs.append(c)
-        attention, context = memory.attention(weights.query(hidden))
-        copy = self.copy_gate(context, hidden, inputs)
-        state = DecoderState(tuple(hs), tuple(cs), weights.read_out(hidden, context))
-        return DecoderStep(state, attention, copy)
+        attention, context = self.attention(z, memory.keys, memory.padding)
+        output = self.projection(torch.cat([z, context], 1))  # (R, E)  W_2 tanh(W_1 [z; context] + b)
+        return DecoderState(tuple(hs), tuple(cs), output), RewritingStep(inputs, z, attention, context, output)
 
-    def _step_weights(self) -> StepWeights:
-        first, _, last = self.projection
-        return StepWeights(
-            cells=[step_cell(cast(nn.LSTMCell, cell)) for cell in self.decoder],
-            query=StepLinear(self.attention.query_weight.T),
-            hidden=StepLinear(cast(Tensor, first.weight), cast(Tensor, first.bias)),
-            output=StepLinear(cast(Tensor, last.weight)),
-        )
+    @on_cpu(abstractor_steps)
+    def teacher_forcing(
+        self, embedded: Tensor, state: DecoderState, memory: SourceMemory, packing: Packing
+    ) -> tuple[Tensor, ...]:
+        return super().teacher_forcing(embedded, state, memory, packing)
+
+    def generator(self, step: RewritingStep) -> tuple[Tensor, Tensor]:
+        return step.output, self.copy_gate(step.context, step.z, step.inputs)

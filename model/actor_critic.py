@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import masked_softmax
+from model.batches import in_one_transfer
 from model.extractor import HierarchicalEncoder, RnnExtractor
-from model.pointer import PointerDecoder, SentenceMemory, State, pick
+from model.pointer import PointerDecoder, SentenceMemory, State, gather_rows
 from model.rnn import small_uniform
 
 Choice = Callable[[Tensor], Tensor]  # scores (B, N + 1), -inf where impossible -> actions (B,)
@@ -21,14 +22,17 @@ class Episode(NamedTuple):
 
     actions: Tensor  # (B, T)
     happened: Tensor  # (B, T) False after an article's stop
-    log_probs: Tensor  # (B, T) log pi(c_t, j_t)
-    entropies: Tensor  # (B, T)
+    log_probs: Tensor  # (B, T) log pi(c_t, j_t), without gradient
     stop: int  # N
 
+    def cpu(self) -> Episode:
+        actions, happened, log_probs = in_one_transfer(self[:3])
+        return Episode(actions, happened, log_probs, self.stop)
+
     def extracted(self) -> list[list[int]]:
-        """The chosen sentences of each article, in the order of choice."""
+        """The chosen sentences of each article, in the order of choice; of an episode on the CPU."""
         chosen = self.happened & (self.actions < self.stop)
-        return [row[keep].tolist() for row, keep in zip(self.actions.cpu(), chosen.cpu(), strict=True)]
+        return [row[keep].tolist() for row, keep in zip(self.actions, chosen, strict=True)]
 
 
 def sample(scores: Tensor) -> Tensor:
@@ -56,51 +60,60 @@ class ActorCritic(HierarchicalEncoder):
         self.actor.load_state_dict(extractor.pointer.state_dict())
         self.critic.decoder.load_state_dict(extractor.pointer.state_dict())
 
-    def act(self, h: Tensor, mask: Tensor, choose: Choice, n_sentences: int | None = None) -> Episode:
-        """Extracts from encoded articles, h: (B, N, 2H), until `choose` picks the stop candidate in each, or, with
-        `n_sentences`, exactly so many (all, where an article has fewer)."""
-        batch, stop = mask.shape
-        memory = self.actor.remember(
-            torch.cat([h, self.stop.expand(batch, 1, -1)], 1),
-            torch.cat([mask, torch.ones_like(mask[:, :1])], 1),
-        )
-        free = memory.mask.clone()
+    def remember(self, h: Tensor, mask: Tensor) -> SentenceMemory:
+        """The encoded articles h: (B, N, 2H), and the stop candidate as their last sentence."""
+        stop = self.stop.expand(len(h), 1, -1)
+        return self.actor.remember(torch.cat([h, stop], 1), torch.cat([mask, torch.ones_like(mask[:, :1])], 1))
+
+    @torch.no_grad()
+    def act(self, memory: SentenceMemory, choose: Choice, n_sentences: int | None = None) -> Episode:
+        """Extracts until `choose` picks the stop candidate in each article, or, with `n_sentences`, exactly so many
+        (all, where an article has fewer)."""
+        batch, stop = len(memory.mask), memory.mask.size(1) - 1
+        selectable = memory.mask.clone()
         previous, state = self.actor.start(batch)
-        running = torch.ones(batch, dtype=torch.bool, device=h.device)
+        running = torch.ones_like(memory.mask[:, 0])
         # Made before the loop: small tensors that stay would keep the large ones' memory from being used again.
-        actions = torch.full((batch, stop + 1), stop, device=h.device)
+        actions = torch.full_like(memory.mask, stop, dtype=torch.int64)
         happened = torch.zeros_like(memory.mask)
-        log_probs, entropies = (h.new_zeros(batch, stop + 1) for _ in range(2))
+        log_probs = torch.zeros_like(memory.mask, dtype=torch.float32)
         for t in range(stop + 1):
             if n_sentences is not None:
-                free = _exactly(free, memory.mask, t < n_sentences)
-            scores, state = self.actor.step(memory, previous, state, free)
+                selectable = _exactly(selectable, t < n_sentences)
+            scores, state = self.actor.step(memory, previous, state, selectable)
             action = choose(scores)
             actions[:, t], happened[:, t] = action, running
-            log_probs[:, t], entropies[:, t] = _log_prob_and_entropy(scores, action)
+            log_probs[:, t] = scores.log_softmax(1).gather(1, action[:, None]).squeeze(1)
             running = running & (action < stop)
             if not running.any():
                 break
-            free = free.scatter(1, action[:, None], False)
-            free[:, stop] = True  # a stopped article keeps stopping, unseen
-            previous = pick(memory.rows, action[:, None]).squeeze(1)
+            selectable = selectable.scatter(1, action[:, None], False)
+            selectable[:, stop] = True  # a stopped article keeps stopping, unseen
+            previous = gather_rows(memory.rows, action[:, None]).squeeze(1)
         taken = slice(t + 1)
-        return Episode(actions[:, taken], happened[:, taken], log_probs[:, taken], entropies[:, taken], stop)
+        return Episode(actions[:, taken], happened[:, taken], log_probs[:, taken], stop)
+
+    def policy(self, memory: SentenceMemory, actions: Tensor) -> Tensor:
+        """log pi(c_t, j) of all candidates j at every step of the actions (B, T), with gradient: (B, T, N + 1)."""
+        scores = self.actor.teacher_forcing(memory, actions)
+        chosen = torch.zeros_like(scores, dtype=torch.int64).scatter_(2, actions[:, :, None], 1)
+        earlier = (chosen.cumsum(1) - chosen) > 0
+        earlier[:, :, -1] = False
+        return scores.masked_fill(earlier | ~memory.mask[:, None], float("-inf")).log_softmax(2)
 
 
-def _exactly(free: Tensor, mask: Tensor, go_on: bool) -> Tensor:
+def entropy(log_pi: Tensor) -> Tensor:
+    """-sum_j pi_j log pi_j over the last dimension, where impossible candidates add nothing."""
+    return -(log_pi.exp() * log_pi.masked_fill(log_pi.isinf(), 0)).sum(-1)
+
+
+def _exactly(selectable: Tensor, go_on: bool) -> Tensor:
     """Bars the stop (last) candidate while sentences remain to be taken, or everything else afterwards."""
-    free = free.clone()
+    selectable = selectable.clone()
     if not go_on:
-        free[:, :-1] = False
-    free[:, -1] = ~free[:, :-1].any(1)
-    return free
-
-
-def _log_prob_and_entropy(scores: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    log_pi = scores.log_softmax(1)
-    entropy = -(log_pi.exp() * log_pi.masked_fill(log_pi.isinf(), 0)).sum(1)
-    return log_pi.gather(1, actions[:, None]).squeeze(1), entropy
+        selectable[:, :-1] = False
+    selectable[:, -1] = ~selectable[:, :-1].any(1)
+    return selectable
 
 
 class Critic(nn.Module):
@@ -121,7 +134,7 @@ class Critic(nn.Module):
         memory = self.decoder.remember(h, mask)
         first, state = self.decoder.start(len(h))
         if self.recurrent:
-            chosen = pick(h, actions[:, :-1].clamp(max=h.size(1) - 1))
+            chosen = gather_rows(h, actions[:, :-1].clamp(max=h.size(1) - 1))
             inputs = torch.cat([first[:, None], chosen], 1)  # (B, T, 2H)
             attended, _ = self._attend(memory, inputs, state)
         else:
@@ -129,7 +142,7 @@ class Critic(nn.Module):
         return self.value(attended).squeeze(2)
 
     def _attend(self, memory: SentenceMemory, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        scores, state = self.decoder.attend(memory, inputs, state)
+        scores, state = self.decoder(memory, inputs, state)
         return masked_softmax(scores, memory.mask[:, None]) @ memory.rows, state  # (B, T, 2H)
 
     def _without_recurrence(self, memory: SentenceMemory, previous: Tensor, state: State, steps: int) -> Tensor:

@@ -16,14 +16,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.batches import END, START, UNK, SourceBatch, take
-from model.copy_network import CopyNetwork
-from model.greedy_search import Rewritings
-from model.vocabulary_top import VocabularyTop
-from model.word_choice import IMPOSSIBLE, WordChoice, log_probability
+from model.batches import END, START, UNK, SourceBatch
+from model.copy_network import CopyNetwork, log_probability
+from model.greedy_search import SHRINK_AT, Rewritings
+from model.word_choice import WordChoice
 
 REPEATED = -1e9
-_SHRINK_AT = 0.9  # running share of the batch below which finished sentences are dropped
 _TRIGRAM_BITS = 21  # three extended ids in one 64-bit integer
 
 
@@ -48,39 +46,31 @@ def beam_search(
     beam: int,
     diversity: float = 1.0,
     rules: Rules = RELEASED,
-    vocabulary: VocabularyTop | None = None,
+    choice: WordChoice | None = None,
+    ask_every: int = 1,
 ) -> Rewritings:
     """K = beam hypotheses of every sentence, best first; scores are float64, -inf where there are fewer than K.
-    `vocabulary`: that of the network, where many searches share it."""
+    `choice` and `ask_every` as in `greedy_search`."""
     n_children = rules.children * beam
     memory, state = network.encode(source)
-    choice = WordChoice.of(network, source, n_children, vocabulary)
+    choose = (choice or WordChoice(network.embedding.weight, network.extra_logit)).among(source, n_children)
     beams = Beams(len(source.words), max_words, beam, diversity, source.words.device, rules)
     for t in range(max_words):
         previous = beams.last_words().flatten()
         previous = previous.masked_fill(previous >= network.vocab_size, UNK)
-        step = network.step(network.embedding(previous), state, memory)
-        options = choice.candidates(step)
-        if t < rules.min_words:
-            options.probabilities.masked_fill_(options.words == END, IMPOSSIBLE)
-        probabilities, columns = options.probabilities.topk(n_children, 1)
-        children = Children(
-            options.words.gather(1, columns),
-            log_probability(probabilities),
-            step.attention.argmax(1),
-            options.share_copied(columns),
-        )
-        parents = beams.grow(children)
-        running = beams.running()
-        alive = int(running.sum())
-        if alive == 0:
-            break
-        state = step.state.select(parents)
-        if alive < _SHRINK_AT * len(running):
-            rows = running.nonzero().squeeze(1)
-            beams.drop(rows)
-            memory, choice = memory.select(rows), choice.select(rows)
-            state = state.select((beam * rows[:, None] + torch.arange(beam, device=rows.device)).flatten())
+        state, step = network.step(network.embedding(previous), state, memory)
+        words, probabilities, copied = choose(*network.generator(step), step.attention, t >= rules.min_words)
+        parents = beams.grow(Children(words, log_probability(probabilities), step.attention.argmax(1), copied))
+        state = state.select(parents)
+        if (t + 1) % ask_every == 0:
+            running = beams.running()
+            alive = running.nonzero().squeeze(1)
+            if len(alive) == 0:
+                break
+            if len(alive) < SHRINK_AT * len(running):
+                beams.keep(alive)
+                memory, choose = memory.select(alive), choose.select(alive)
+                state = state.select((beam * alive[:, None] + torch.arange(beam, device=alive.device)).flatten())
     return beams.results()
 
 
@@ -114,7 +104,7 @@ class Sequences(NamedTuple):
             words.new_zeros(batch, n),
         )
 
-    def pick(self, index: Tensor) -> Sequences:
+    def gather(self, index: Tensor) -> Sequences:
         """index: (B, m) -> m hypotheses of each sentence"""
         deep = index[:, :, None].expand(-1, -1, self.words.size(2))
         histories = (field.gather(1, deep) for field in self[:3])
@@ -124,7 +114,7 @@ class Sequences(NamedTuple):
         return Sequences(*(torch.cat(fields, 1) for fields in zip(self, other, strict=True)))
 
     def select(self, rows: Tensor) -> Sequences:
-        return Sequences(*(take(field, rows) for field in self))
+        return Sequences(*(field.index_select(0, rows) for field in self))
 
     def ranking(self, n_marks: int) -> Tensor:
         """score / length, where START counts, and END if there are two marks"""
@@ -188,7 +178,7 @@ class Beams:
         scores = scores.gather(1, kept)
         again = (self.trigrams[:, :, : self.t] == trigram[:, :, None]).any(2) & scores.isfinite()
         self.repeated = (self.repeated.gather(1, parent) | again) & self.rules.avoid_trigrams
-        self.open = self.open.pick(parent)
+        self.open = self.open.gather(parent)
         self.trigrams[:, :, self.t] = trigram
         self.open.words[:, :, self.t] = word
         self.open.attended[:, :, self.t] = children.attended.view(batch, n).gather(1, parent)
@@ -204,20 +194,21 @@ class Beams:
         parent = order.gather(1, last) // self.n_children
         counts = ending.sum(1)
         scores = scores.gather(1, last).masked_fill(self.repeated.gather(1, parent), REPEATED)
-        both = self.finished.beside(self.open.pick(parent)._replace(scores=scores))
+        both = self.finished.beside(self.open.gather(parent)._replace(scores=scores))
         place = torch.arange(self.beam, device=parent.device)
         exists = torch.cat([place < self.n_finished[:, None], place < counts[:, None]], 1)
         ranking = both.ranking(n_marks=1 + self.rules.end_counts).masked_fill(~exists, float("-inf"))
         best = ranking.sort(dim=1, descending=True, stable=True).indices[:, : self.beam]
-        self.finished = both.pick(best)
+        self.finished = both.gather(best)
         self.n_finished = (self.n_finished + counts).clamp(max=self.beam)
 
-    def drop(self, running: Tensor) -> None:
+    def keep(self, running: Tensor) -> None:
         """Puts the other sentences away."""
         self._store()
         self.open, self.finished = self.open.select(running), self.finished.select(running)
-        self.n_finished, self.rows = self.n_finished[running], self.rows[running]
-        self.trigrams, self.repeated = take(self.trigrams, running), take(self.repeated, running)
+        self.n_finished, self.rows, self.trigrams, self.repeated = (
+            field.index_select(0, running) for field in (self.n_finished, self.rows, self.trigrams, self.repeated)
+        )
 
     def results(self) -> Rewritings:
         self._store()
@@ -230,7 +221,7 @@ class Beams:
         both = self.finished.beside(cut)
         place = torch.arange(self.beam, device=self.rows.device)
         index = torch.where(place < self.n_finished[:, None], place, place + self.beam - self.n_finished[:, None])
-        for result, field in zip(self._results, both.pick(index), strict=True):
+        for result, field in zip(self._results, both.gather(index), strict=True):
             result[self.rows] = field
 
     def _word(self, back: int) -> Tensor:

@@ -8,28 +8,33 @@ where words outside the vocabulary that stand in the source have the constant lo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from model.batches import PAD, RewritingBatch, SourceBatch
-from model.rnn import small_uniform
-from model.vocabulary_softmax import log_partition_and_logit, look_up
+from model.kernels import on_cpu
+from model.kernels.tied_softmax import look_up_together, tiled_log_partition_and_logit
+from model.rnn import Packing, small_uniform
 
 EXTRA_LOGIT = 1e-6  # as released
 PROBABILITY_FLOOR = 1e-8  # log(P + floor), as released
+IMPOSSIBLE = -PROBABILITY_FLOOR  # "probability" of a word that does not exist: its logarithm is -inf
 
 
-class DecoderStep(NamedTuple):
-    state: Any  # with `output` (R, E), o in the mixture, and `select(rows)`
-    attention: Tensor  # (R, S)
-    copy: Tensor  # (R,) logit of p_copy
-    penalty: Tensor | None = None  # (R,) what the step adds to its word's loss
+def mixture(p_copy: Tensor, generated: Tensor, copied: Tensor) -> Tensor:
+    """P(w) = (1 - p_copy) P_vocabulary(w) + p_copy (attention on w)"""
+    return (1 - p_copy) * generated + p_copy * copied
+
+
+def log_probability(probability: Tensor) -> Tensor:
+    return torch.log(probability + PROBABILITY_FLOOR)
 
 
 class CopyGate(nn.Module):
-    """logit of p_copy = v_c . context + v_s . z + v_i . w + b (A.2)"""
+    """p_copy = sigmoid(v_c . context + v_s . z + v_i . w + b) (A.2)"""
 
     def __init__(self, context_size: int, state_size: int, input_size: int) -> None:
         super().__init__()
@@ -38,13 +43,14 @@ class CopyGate(nn.Module):
         self.v_input = small_uniform(input_size)
         self.b = nn.Parameter(torch.zeros(1))
 
-    def forward(self, context: Tensor, state: Tensor, inputs: Tensor) -> Tensor:
-        return context @ self.v_context + state @ self.v_state + inputs @ self.v_input + self.b
+    def forward(self, context: Tensor, z: Tensor, inputs: Tensor) -> Tensor:
+        return torch.sigmoid(context @ self.v_context + z @ self.v_state + inputs @ self.v_input + self.b)
 
 
 class CopyNetwork(nn.Module, ABC):
-    """A subclass says how it reads the source and takes a step; the loss and the searches follow."""
+    """A subclass says how it reads the source, steps on and turns a step into words; loss and searches follow."""
 
+    Step: ClassVar[Any]  # what R steps say about the next word, `attention` (R, S) among it
     embedding: nn.Embedding  # of encoder, decoder and output projection
     extra_logit: ClassVar[float]
 
@@ -54,48 +60,54 @@ class CopyNetwork(nn.Module, ABC):
 
     @abstractmethod
     def read(self, source: SourceBatch, embedded: Tensor) -> tuple[Any, Any]:
-        """embedded: (B, S, E) -> the memory, with `extended` (B, S) and `select(rows)`, and the first state."""
+        """embedded: (B, S, E) -> the memory and the first state, both with `select(rows)`."""
 
     @abstractmethod
-    def step(self, embedded: Tensor, state: Any, memory: Any) -> DecoderStep:
-        """embedded: (R, E), the previous words of R = B * K decoders, K for each of the memory's B sources."""
+    def step(self, embedded: Tensor, state: Any, memory: Any) -> tuple[Any, Any]:
+        """embedded: (R, E), the previous words of R = B * K decoders, K for each of the memory's B sources -> the next
+        state, and a `Step`."""
+
+    @abstractmethod
+    def generator(self, step: Any) -> tuple[Tensor, Tensor]:
+        """What one step of a search, or all steps of teacher forcing, say about the word -> o (R, E), p_copy (R,)."""
+
+    def penalty(self, step: Any) -> Tensor | None:
+        """(R,) what the steps add to their words' losses."""
+        return None
 
     def encode(self, source: SourceBatch) -> tuple[Any, Any]:
         return self.read(source, self.embedding(source.words))
 
+    def teacher_forcing(self, embedded: Tensor, state: Any, memory: Any, packing: Packing) -> tuple[Tensor, ...]:
+        """embedded: (B, T, E), the targets' words, rows longest first -> all steps as the fields of one `Step`."""
+        steps = []
+        for words in embedded.unbind(1):
+            state, step = self.step(words, state, memory)
+            steps.append(step)
+        return tuple(packing.pack(torch.stack(field, 1)) for field in zip(*steps, strict=True))
+
     def forward(self, batch: RewritingBatch) -> Tensor:
         """-log P(w_m | w_<m) of every target word, END included (Sec. 3.1), step by step in one flat list: (R,)."""
-        embedding, (read, embedded) = look_up(self.embedding.weight, batch.source.words, batch.inputs)
+        embedding, read, embedded = look_up(self.embedding.weight, batch.source.words, batch.inputs)
         memory, state = self.read(batch.source, read)
-        outputs, copied, copy_logits, targets, penalties = [], [], [], [], []
-        for t, rows in enumerate(rows_per_step(batch.lengths)):
-            if rows < len(memory.extended):  # rows are sorted: the longest stay
-                memory, state = memory.select(slice(rows)), state.select(slice(rows))
-            state, attention, copy, penalty = self.step(embedded[:rows, t], state, memory)
-            target = batch.targets[:rows, t]
-            outputs.append(state.output)
-            copied.append((attention * (memory.extended == target[:, None])).sum(1))
-            copy_logits.append(copy)
-            targets.append(target)
-            penalties.extend([] if penalty is None else [penalty])
-        sizes = [len(rows) for rows in outputs]
-        n_extra = torch.cat([batch.source.n_extra[:rows] for rows in sizes])
-        losses = self._negative_log_likelihood(
-            embedding, torch.cat(outputs), torch.cat(copied), torch.cat(copy_logits), torch.cat(targets), n_extra
-        )
-        return losses + torch.cat(penalties) if penalties else losses
+        packing = Packing.of(batch.lengths)
+        step = self.Step(*self.teacher_forcing(embedded, state, memory, packing))
+        o, p_copy = self.generator(step)
+        targets = packing.pack(batch.targets)  # (R,)
+        n_extra = batch.source.n_extra[packing.row].to(o.device)
+        generated = self._generated(o, embedding, targets, n_extra)
+        extended = batch.source.extended.index_select(0, packing.row.to(o.device))  # (R, S)
+        copied = (step.attention * (extended == targets[:, None])).sum(1)
+        losses = -log_probability(mixture(p_copy, generated, copied))
+        penalty = self.penalty(step)
+        return losses if penalty is None else losses + penalty
 
-    def _negative_log_likelihood(
-        self, embedding: Tensor, outputs: Tensor, copied: Tensor, copy: Tensor, targets: Tensor, n_extra: Tensor
-    ) -> Tensor:
-        """All (R,) but embedding (V, E), outputs (R, E).  `copied` is the attention on the target's positions."""
+    def _generated(self, o: Tensor, embedding: Tensor, targets: Tensor, n_extra: Tensor) -> Tensor:
+        """The targets' share of the softmax.  o: (R, E), targets, n_extra: (R,) -> (R,)"""
         known = targets < self.vocab_size
-        partition, logit = log_partition_and_logit(outputs, embedding, targets.where(known, PAD))
-        partition = extended_partition(partition, n_extra, self.extra_logit)
+        partition, logit = log_partition_and_logit(o, embedding, targets.where(known, PAD))
         logit = logit.where(known, self.extra_logit)
-        generated = torch.exp(logit - partition)
-        p_copy = torch.sigmoid(copy)
-        return -torch.log((1 - p_copy) * generated + p_copy * copied + PROBABILITY_FLOOR)
+        return torch.exp(logit - extended_partition(partition, n_extra, self.extra_logit))
 
 
 def extended_partition(partition: Tensor, n_extra: Tensor, extra_logit: float = EXTRA_LOGIT) -> Tensor:
@@ -103,7 +115,16 @@ def extended_partition(partition: Tensor, n_extra: Tensor, extra_logit: float = 
     return torch.logaddexp(partition, n_extra.log() + extra_logit)
 
 
-def rows_per_step(lengths: Tensor) -> list[int]:
-    """Sorted lengths (longest first) -> how many rows still need each step."""
-    counts = torch.bincount(lengths.cpu(), minlength=1)
-    return (len(lengths) - counts.cumsum(0))[:-1].tolist()
+@on_cpu(look_up_together)
+def look_up(embedding: Tensor, *words: Tensor) -> tuple[Tensor, ...]:
+    """embedding: (V, E), each of words: (...) -> the matrix again, for the softmax, and the words' rows (..., E)."""
+    return embedding, *(F.embedding(ids, embedding) for ids in words)
+
+
+@on_cpu(tiled_log_partition_and_logit)
+def log_partition_and_logit(outputs: Tensor, embedding: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """outputs: (R, E), embedding: (V, E), targets: (R,) ids below V
+    -> log sum_v exp(o . E_v) and o . E_target, both (R,), at the embedding's precision whatever autocast says."""
+    with torch.autocast(outputs.device.type, enabled=False):
+        logits = outputs.to(embedding.dtype) @ embedding.T  # (R, V)
+        return logits.logsumexp(1), logits.gather(1, targets[:, None]).squeeze(1)

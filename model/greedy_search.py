@@ -8,11 +8,10 @@ import torch
 from torch import Tensor
 
 from model.batches import END, START, UNK, SourceBatch
-from model.copy_network import CopyNetwork
-from model.vocabulary_top import VocabularyTop
-from model.word_choice import WordChoice, log_probability
+from model.copy_network import CopyNetwork, log_probability
+from model.word_choice import WordChoice
 
-_SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
+SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
 
 
 class Rewritings(NamedTuple):
@@ -27,39 +26,40 @@ class Rewritings(NamedTuple):
 
 @torch.no_grad()
 def greedy_search(
-    network: CopyNetwork, source: SourceBatch, max_words: int, vocabulary: VocabularyTop | None = None
+    network: CopyNetwork,
+    source: SourceBatch,
+    max_words: int,
+    choice: WordChoice | None = None,
+    ask_every: int = 1,
 ) -> Rewritings:
-    """`vocabulary`: that of the network, where many searches share it."""
+    """`choice`: the network's, where many searches share it; `ask_every`: steps between two looks at which sentences
+    have ended, for which a GPU would have to be waited for."""
     memory, state = network.encode(source)
-    choice = WordChoice.of(network, source, 1, vocabulary)
-    batch, device = len(source.words), source.words.device
-    words = torch.full((batch, max_words), END, device=device)
+    choose = (choice or WordChoice(network.embedding.weight, network.extra_logit)).among(source, k=1)
+    words = torch.full_like(source.words[:, :1], END).repeat(1, max_words)  # (B, T)
     attended = torch.zeros_like(words)
-    copied = state.output.new_zeros(batch, max_words)
-    log_probs = state.output.new_zeros(batch)
-    lengths = torch.full((batch,), max_words, device=device)
-    rows = torch.arange(batch, device=device)  # of the original batch, that are still running
+    probabilities, copied = (network.embedding.weight.new_zeros(words.shape) for _ in range(2))
+    rows = torch.arange(len(words), device=words.device)  # of the original batch, that are still running
     running = torch.ones_like(rows, dtype=torch.bool)
     previous = torch.full_like(rows, START)
     for t in range(max_words):
-        step = network.step(network.embedding(previous), state, memory)
-        state = step.state
-        options = choice.candidates(step)
-        probability, best = options.probabilities.max(1, keepdim=True)
-        word = options.words.gather(1, best).squeeze(1)
+        state, step = network.step(network.embedding(previous), state, memory)
+        word, probability, by_copying = choose(*network.generator(step), step.attention)
+        word = word.squeeze(1)
         words[rows, t] = word.where(running, END)
         attended[rows, t] = step.attention.argmax(1)
-        copied[rows, t] = options.share_copied(best).squeeze(1)
-        log_probs[rows] += log_probability(probability).squeeze(1) * running
-        ended = running & (word == END)
-        lengths[rows] = torch.where(ended, t, lengths[rows])
-        running = running & ~ended
+        probabilities[rows, t] = probability.squeeze(1)
+        copied[rows, t] = by_copying.squeeze(1)
+        running = running & (word != END)
         previous = word.masked_fill(word >= network.vocab_size, UNK)
-        alive = int(running.sum())
-        if alive == 0:
-            break
-        if alive < _SHRINK_AT * len(running):
-            keep = running.nonzero().squeeze(1)
-            rows, previous, running = rows[keep], previous[keep], running[keep]
-            memory, state, choice = memory.select(keep), state.select(keep), choice.select(keep)
-    return Rewritings(*(result[:, None] for result in (words, lengths, attended, log_probs, copied)))
+        if (t + 1) % ask_every == 0:
+            alive = running.nonzero().squeeze(1)
+            if len(alive) == 0:
+                break
+            if len(alive) < SHRINK_AT * len(running):
+                rows, previous, running = rows[alive], previous[alive], running[alive]
+                memory, state, choose = memory.select(alive), state.select(alive), choose.select(alive)
+    lengths = ((words == END).cumsum(1) == 0).sum(1)  # words before the first END
+    taken = torch.arange(max_words, device=words.device) <= lengths[:, None]
+    scores = (log_probability(probabilities) * taken).sum(1)
+    return Rewritings(*(result[:, None] for result in (words, lengths, attended, scores, copied)))

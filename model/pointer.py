@@ -45,26 +45,26 @@ class PointerDecoder(nn.Module):
         h, c = (state[:, None].expand(-1, batch, -1).contiguous() for state in (self.initial_h, self.initial_c))
         return self.initial_input.expand(batch, -1), (h, c)
 
-    def attend(self, memory: SentenceMemory, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+    def forward(self, memory: SentenceMemory, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """inputs: (B, T, 2H), the sentences chosen so far -> unmasked scores u^t_j (B, T, N) and the new state."""
         z, state = self.lstm(inputs, state)  # (B, T, H)
-        a = self.glimpse.scores(memory.glimpse_keys, z)  # (B, T, N)  Eq. 3
+        a = self.glimpse(memory.glimpse_keys, z)  # (B, T, N)  Eq. 3
         alpha = masked_softmax(a, memory.mask[:, None])  # Eq. 4
         e = alpha @ memory.glimpse_keys  # (B, T, H)  Eq. 5
-        return self.pointing.scores(memory.pointing_keys, e), state  # Eq. 1
+        return self.pointing(memory.pointing_keys, e), state  # Eq. 1
 
     def teacher_forcing(self, memory: SentenceMemory, chosen: Tensor) -> Tensor:
         """chosen: (B, T) sentence indices, any valid index after the last -> scores (B, T, N)."""
         first, state = self.start(len(chosen))
-        inputs = torch.cat([first[:, None], pick(memory.rows, chosen[:, :-1])], 1)  # (B, T, 2H)
-        return self.attend(memory, inputs, state)[0]
+        inputs = torch.cat([first[:, None], gather_rows(memory.rows, chosen[:, :-1])], 1)  # (B, T, 2H)
+        return self(memory, inputs, state)[0]
 
-    def step(self, memory: SentenceMemory, previous: Tensor, state: State, free: Tensor) -> tuple[Tensor, State]:
-        """previous: (B, 2H), free: (B, N) not yet chosen -> scores (B, N), -inf where not free (Eq. 1)."""
-        scores, state = self.attend(memory, previous[:, None], state)
-        return scores.squeeze(1).masked_fill(~free, float("-inf")), state
+    def step(self, memory: SentenceMemory, previous: Tensor, state: State, selectable: Tensor) -> tuple[Tensor, State]:
+        """previous: (B, 2H), selectable: (B, N) not yet chosen -> scores (B, N), -inf elsewhere (Eq. 1)."""
+        scores, state = self(memory, previous[:, None], state)
+        return scores.squeeze(1).masked_fill(~selectable, float("-inf")), state
 
 
-def pick(rows: Tensor, index: Tensor) -> Tensor:
+def gather_rows(rows: Tensor, index: Tensor) -> Tensor:
     """rows: (B, N, D), index: (B, T) -> (B, T, D)"""
     return rows.gather(1, index[:, :, None].expand(-1, -1, rows.size(2)))

@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence
 
-from model.packed_lstm import Packing, packed_lstm_layer
-
-States = tuple[Tensor, Tensor]
+from model.batches import mask_of
+from model.kernels import on_cpu
+from model.kernels.packed_lstm import packed_lstm
 
 INITIAL_STATE_RANGE = 1e-2
-_LSTM_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def small_uniform(*size: int, bound: float = INITIAL_STATE_RANGE) -> nn.Parameter:
     return nn.Parameter(torch.empty(*size).uniform_(-bound, bound))
 
 
+class Packing(NamedTuple):
+    """The items of a padded batch without its padding, step by step: all first items, then all second ones, ...;
+    sequences in the order of `rank`.  Always on the CPU."""
+
+    row: Tensor  # (R,) the item's sequence
+    step: Tensor  # (R,) its position there
+    lengths: Tensor  # (B,)
+    rank: Tensor  # (B,) sequences, longest first
+    sizes: Tensor  # (N,) sequences that have an n-th item
+
+    @classmethod
+    def of(cls, lengths: Tensor) -> Packing:
+        ordered, rank = lengths.sort(descending=True, stable=True)
+        step, place = mask_of(ordered).T.nonzero(as_tuple=True)
+        return cls(rank[place], step, lengths, rank, torch.bincount(step))
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """(B, N, ...) -> (R, ...)"""
+        return padded.flatten(0, 1).index_select(0, self.positions(padded.size(1)).to(padded.device))
+
+    def positions(self, width: int) -> Tensor:
+        """(R,) where the items lie in a flattened (B, width)."""
+        return self.row * width + self.step
+
+
 class BiLSTM(nn.Module):
-    """LSTM over padded sequences with learned initial states (B.2), bidirectional unless told otherwise."""
+    """LSTM over padded sequences with learned initial states (B.2); with one direction it reads from the left."""
 
     def __init__(self, input_size: int, hidden: int, layers: int = 1, bidirectional: bool = True) -> None:
         super().__init__()
@@ -28,32 +54,27 @@ class BiLSTM(nn.Module):
         self.initial_c = small_uniform(layers * self.directions, hidden)
         self.lstm = nn.LSTM(input_size, hidden, layers, batch_first=True, bidirectional=bidirectional)
 
-    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """inputs: (B, N, I), lengths: (B,) on the CPU -> outputs (B, N, 2H), zero where padded; states (L*2, B, H)."""
-        size = (self.initial_h.size(0), inputs.size(0), self.initial_h.size(1))
-        states = self.initial_h[:, None].expand(size), self.initial_c[:, None].expand(size)
-        return (self.on_cpu if inputs.device.type == "cpu" else self.by_torch)(inputs, lengths, states)
+    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """inputs: (B, N, I), lengths: (B,) on the CPU -> outputs (B, N, D*H), zero where padded; the final h and c,
+        (L, B, D*H), forward half first."""
+        h, c = (state[:, None].expand(-1, len(inputs), -1) for state in (self.initial_h, self.initial_c))
+        outputs, h, c = packed(inputs, self.lstm, Packing.of(lengths), h, c)
+        return outputs, self._join_directions(h), self._join_directions(c)
 
-    def by_torch(self, inputs: Tensor, lengths: Tensor, states: States) -> tuple[Tensor, States]:
-        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-        packed, (h, c) = self.lstm(packed, (states[0].contiguous(), states[1].contiguous()))
-        outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=inputs.size(1))
-        return outputs, (h, c)
-
-    def on_cpu(self, inputs: Tensor, lengths: Tensor, states: States) -> tuple[Tensor, States]:
-        packing = Packing.of(lengths)
-        hs, cs = [], []
-        for layer in range(self.lstm.num_layers):
-            suffixes = [f"_l{layer}", f"_l{layer}_reverse"][: self.directions]
-            weights = [[getattr(self.lstm, name + suffix) for name in _LSTM_WEIGHTS] for suffix in suffixes]
-            own = slice(layer * self.directions, (layer + 1) * self.directions)
-            inputs, h, c = packed_lstm_layer(inputs, packing, weights, states[0][own], states[1][own])
-            hs.append(h)
-            cs.append(c)
-        return inputs, (torch.cat(hs), torch.cat(cs))
+    def _join_directions(self, states: Tensor) -> Tensor:
+        """(L*D, B, H) -> (L, B, D*H)"""
+        return states.unflatten(0, (-1, self.directions)).transpose(1, 2).flatten(2)
 
 
-def join_directions(states: Tensor, directions: int) -> Tensor:
-    """Final states (L*D, B, H) -> (L, B, D*H), forward half first."""
-    layers, batch, hidden = states.size(0) // directions, states.size(1), states.size(2)
-    return states.view(layers, directions, batch, hidden).transpose(1, 2).reshape(layers, batch, directions * hidden)
+@on_cpu(packed_lstm)
+def packed(inputs: Tensor, lstm: nn.LSTM, packing: Packing, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The LSTM on the items alone.  inputs: (B, N, I), h, c: (L*D, B, H) initial states -> outputs (B, N, D*H), zero
+    where padded; final h and c (L*D, B, H)."""
+    size = inputs.shape[:2]
+    rank, unrank, positions = (
+        index.to(inputs.device) for index in (packing.rank, packing.rank.argsort(), packing.positions(size[1]))
+    )
+    items = PackedSequence(inputs.flatten(0, 1).index_select(0, positions), packing.sizes)
+    found, (h, c) = lstm(items, (h.index_select(1, rank), c.index_select(1, rank)))
+    outputs = found.data.new_zeros(size.numel(), found.data.size(1)).index_copy(0, positions, found.data)
+    return outputs.unflatten(0, size), h.index_select(1, unrank), c.index_select(1, unrank)

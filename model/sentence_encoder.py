@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from model.batches import PAD, ArticleBatch
+from model.kernels import on_cpu
+from model.kernels.word_convolution import convolve_distinct_words
 from model.windows import WINDOWS
-from model.word_convolution import max_over_windows
 
 
 class SentenceEncoder(nn.Module):
@@ -25,28 +27,23 @@ class SentenceEncoder(nn.Module):
         self.convolutions = nn.ModuleList([nn.Conv1d(emb_dim, channels, k) for k in WINDOWS])
         self.output_size = len(WINDOWS) * channels
 
-    def filters(self) -> list[nn.Conv1d]:
-        return [cast(nn.Conv1d, convolution) for convolution in self.convolutions]
-
     def forward(self, batch: ArticleBatch) -> Tensor:
         """M sentences -> (M, 3C)"""
-        return self.convolve_distinct_words(batch) if batch.words.device.type == "cpu" else self.convolve(batch)
+        filters = [cast(nn.Conv1d, convolution) for convolution in self.convolutions]
+        return convolve(batch.words, batch.lengths, batch.widths, self.embedding, filters)
 
-    def convolve(self, batch: ArticleBatch) -> Tensor:
-        """The formula as it stands; what a GPU does best."""
-        embedded = self.embedding(batch.words).mT  # (M, E, W)
-        codes = []
-        for window, convolution in zip(WINDOWS, self.filters(), strict=True):
-            activation = convolution(embedded).relu()  # (M, C, W - k + 1)
-            starts = torch.arange(activation.size(2), device=activation.device)
-            inside = starts <= batch.widths[:, None] - window  # (M, W - k + 1)
-            codes.append((activation * inside[:, None]).amax(2))
-        return torch.cat(codes, 1)
 
-    def convolve_distinct_words(self, batch: ArticleBatch) -> Tensor:
-        """The same numbers with each distinct word of the batch multiplied once; several times faster on a CPU."""
-        distinct, positions = batch.words.unique(return_inverse=True)
-        weight = torch.cat([conv.weight.permute(1, 2, 0).flatten(1) for conv in self.filters()], 1)  # (E, 12C)
-        taps = self.embedding(distinct) @ weight  # (U, 12C)
-        bias = torch.cat([cast(Tensor, conv.bias) for conv in self.filters()])  # (3C,)
-        return (max_over_windows(taps, positions, batch.lengths, batch.widths, WINDOWS) + bias).relu()
+@on_cpu(convolve_distinct_words)
+def convolve(
+    words: Tensor, lengths: Tensor, widths: Tensor, embedding: nn.Embedding, filters: Sequence[nn.Conv1d]
+) -> Tensor:
+    """words: (M, W) ids, lengths, widths: (M,)
+    -> (M, 3C), max_t relu(conv_k(words))_t for every filter k; windows end before `widths`"""
+    embedded = embedding(words).mT  # (M, E, W)
+    codes = []
+    for convolution in filters:
+        activation = convolution(embedded).relu()  # (M, C, W - k + 1)
+        starts = torch.arange(activation.size(2), device=activation.device)
+        inside = starts <= widths[:, None] - convolution.kernel_size[0]  # (M, W - k + 1)
+        codes.append((activation * inside[:, None]).amax(2))
+    return torch.cat(codes, 1)

@@ -1,9 +1,4 @@
-"""A network's next-word distribution, evaluated only where a choice can fall.
-
-The copy mixture differs from the plain softmax only at the source's words. So its best words are among the best
-words of the softmax, the source's words, and a few extended ids of no source position; the distribution over the
-extended vocabulary is never built.
-"""
+"""The most probable next words of the copy mixture, which is all that a search asks of a step."""
 
 from __future__ import annotations
 
@@ -11,121 +6,59 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from model.batches import SourceBatch, take
-from model.copy_network import PROBABILITY_FLOOR, CopyNetwork, DecoderStep, extended_partition
-from model.vocabulary_top import VocabularyTop
-
-IMPOSSIBLE = -PROBABILITY_FLOOR  # "probability" of a word that is listed twice: its logarithm is -inf
+from model.batches import END, SourceBatch, mask_of
+from model.copy_network import IMPOSSIBLE, PROBABILITY_FLOOR, mixture
+from model.kernels import on_cpu
+from model.kernels.candidates import CandidateChoice
 
 
-class SourceWords(NamedTuple):
-    """The source's words as candidates, prepared once a batch."""
+@on_cpu(CandidateChoice)
+class WordChoice:
+    """Made once for a frozen matrix (V, E); then once a batch, and called for every step."""
 
-    ids: Tensor  # (B, S) extended ids
-    slots: Tensor  # (B, S) the first position that holds the same word
-    embedding: Tensor  # (B, S, E), zero outside the vocabulary
-    outside: Tensor  # (B, S) True for extended ids
-    spare: Tensor  # (B, k) the first extended ids that are not among the source's words
-    n_extra: Tensor  # (B,)
+    def __init__(self, embedding: Tensor, extra_logit: float) -> None:
+        self.embedding, self.extra_logit = embedding, extra_logit
 
-    @classmethod
-    def of(cls, network: CopyNetwork, source: SourceBatch, k: int) -> SourceWords:
-        extended = source.extended
-        outside = extended >= network.vocab_size
-        slots = _first_places(extended)
-        embedding = network.embedding(extended.masked_fill(outside, 0)).masked_fill(outside[:, :, None], 0)
-        spare = _unused(extended - network.vocab_size, k) + network.vocab_size
-        return cls(extended, slots, embedding, outside, spare, source.n_extra)
-
-    def select(self, rows: Tensor) -> SourceWords:
-        return SourceWords(*(take(field, rows) for field in self))
+    def among(self, source: SourceBatch, k: int) -> ExtendedVocabulary:
+        widest = max(k, int(source.n_extra.max()))  # so that there are k words to choose from
+        exists = mask_of(source.n_extra, widest).to(self.embedding.device)  # (B, X - V)
+        logits = self.embedding.new_full(exists.shape, self.extra_logit).masked_fill_(~exists, float("-inf"))
+        return ExtendedVocabulary(source.extended, logits, ~exists, self.embedding, k)
 
 
-class Candidates(NamedTuple):
-    words: Tensor  # (R, C) extended ids
-    probabilities: Tensor  # (R, C) of the mixture; `IMPOSSIBLE` for a word that another column has
-    copied: Tensor  # (R, S) how much of it comes from copying, for the first S candidates: the source's words
+class ExtendedVocabulary(NamedTuple):
+    """V words and, for each of B sources, those words of the batch's sources that lie outside the vocabulary."""
 
-    def share_copied(self, chosen: Tensor) -> Tensor:
-        """chosen: (R, K) columns -> (R, K), how much of their probability comes from copying."""
-        sources = self.copied.size(1)
-        copied = self.copied.gather(1, chosen.clamp(max=sources - 1)) * (chosen < sources)
-        return copied / self.probabilities.gather(1, chosen).clamp(min=PROBABILITY_FLOOR)
-
-
-class WordChoice(NamedTuple):
-    """What a search for the k most probable words of every step prepares once."""
-
-    network: CopyNetwork
-    vocabulary: VocabularyTop
-    source: SourceWords
+    ids: Tensor  # (B, S) the sources' words
+    extra_logits: Tensor  # (B, X - V)
+    absent: Tensor  # (B, X - V) True for numbers that the source does not use
+    embedding: Tensor  # (V, E)
     k: int
 
-    @classmethod
-    def of(
-        cls, network: CopyNetwork, source: SourceBatch, k: int, vocabulary: VocabularyTop | None = None
-    ) -> WordChoice:
-        vocabulary = vocabulary or VocabularyTop(network.embedding.weight)
-        return cls(network, vocabulary, SourceWords.of(network, source, k), k)
+    def select(self, rows: Tensor) -> ExtendedVocabulary:
+        ids, extra_logits, absent = (field.index_select(0, rows) for field in self[:3])
+        return self._replace(ids=ids, extra_logits=extra_logits, absent=absent)
 
-    def select(self, rows: Tensor) -> WordChoice:
-        return self._replace(source=self.source.select(rows))
+    def __call__(self, o: Tensor, p_copy: Tensor, attention: Tensor, end: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+        """o: (R, E), p_copy: (R,), attention: (R, S) of R = B * K decoders; without `end`, END is not considered
+        -> the k best words (R, k), their probabilities, and the share of these that comes from copying."""
+        probabilities, copied = self.distribution(o, p_copy, attention)
+        if not end:
+            probabilities[:, END] = IMPOSSIBLE
+        if self.k == 1:
+            best, words = probabilities.max(1, keepdim=True)
+        else:
+            best, words = probabilities.topk(self.k, 1)
+        by_copying = p_copy[:, None] * copied.gather(1, words)
+        return words, best, by_copying / best.clamp(min=PROBABILITY_FLOOR)
 
-    def candidates(self, step: DecoderStep) -> Candidates:
-        """Words among which are the k most probable ones of the mixture, each once."""
-        network, source = self.network, self.source
-        B = len(source.ids)
-
-        def by_source(x: Tensor) -> Tensor:
-            return x.view(B, -1, x.size(-1))  # (B, K, ...) the K decoders of each source
-
-        output = step.state.output  # (R, E)
-        top, top_words, partition = (by_source(x) for x in self.vocabulary(output, self.k))
-        partition = extended_partition(partition, source.n_extra[:, None, None], network.extra_logit)  # (B, K, 1)
-        p_copy = by_source(torch.sigmoid(step.copy)[:, None])
-        p_generate = 1 - p_copy
-
-        source_logits = torch.bmm(by_source(output), source.embedding.mT)  # (B, K, S)
-        source_logits.masked_fill_(source.outside[:, None], network.extra_logit)
-        attention = by_source(step.attention)
-        slots = source.slots[:, None].expand(attention.shape)
-        copied = torch.zeros_like(attention).scatter_add_(2, slots, attention).mul_(p_copy)
-        from_source = torch.exp(source_logits - partition).mul_(p_generate).add_(copied)
-        again = source.slots != torch.arange(source.slots.size(1), device=output.device)  # (B, S)
-
-        listed = (top_words[..., None] == source.ids[:, None, None]).any(3)  # (B, K, k) among the source's words
-        generated = p_generate * torch.exp(top - partition)
-        absent = source.spare >= network.vocab_size + source.n_extra[:, None]  # (B, k)
-        spared = p_generate * torch.exp(network.extra_logit - partition)  # (B, K, 1)
-
-        def joined(*parts: Tensor) -> Tensor:
-            """(B, n) or (B, K, n) each -> (R, all of n)"""
-            wide = [part if part.dim() == 3 else part[:, None] for part in parts]
-            return torch.cat([part.expand(-1, attention.size(1), -1) for part in wide], 2).flatten(0, 1)
-
-        words = joined(source.ids, top_words, source.spare)
-        probabilities = joined(from_source, generated, spared.expand(-1, -1, absent.size(1)))
-        probabilities.masked_fill_(joined(again, listed, absent), IMPOSSIBLE)
-        return Candidates(words, probabilities, copied.flatten(0, 1))
-
-
-def log_probability(probability: Tensor) -> Tensor:
-    return torch.log(probability + PROBABILITY_FLOOR)
-
-
-def _first_places(ids: Tensor) -> Tensor:
-    """(B, S) -> (B, S), the first place of the same id in the row."""
-    ordered, places = ids.sort(dim=1, stable=True)
-    begins = F.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
-    first = torch.arange(ids.size(1), device=ids.device).where(begins, 0).cummax(1).values
-    return torch.empty_like(ids).scatter_(1, places, places.gather(1, first))
-
-
-def _unused(numbers: Tensor, k: int) -> Tensor:
-    """numbers: (B, S) -> (B, k), the smallest from 0 that are not in the row."""
-    limit = numbers.size(1) + k
-    used = torch.zeros(len(numbers), limit + 1, dtype=torch.uint8, device=numbers.device)
-    used.scatter_(1, numbers.where((numbers >= 0) & (numbers < limit), limit), 1)
-    return used[:, :limit].sort(dim=1, stable=True).indices[:, :k]
+    def distribution(self, o: Tensor, p_copy: Tensor, attention: Tensor) -> tuple[Tensor, Tensor]:
+        """P(w) of the extended vocabulary, `IMPOSSIBLE` where absent, and the attention on w: (R, X) both."""
+        B, K = len(self.ids), len(o) // len(self.ids)
+        ids, extra_logits, absent = (field[:, None].expand(-1, K, -1) for field in self[:3])  # (B, K, ...)
+        logits = torch.cat([(o @ self.embedding.T).unflatten(0, (B, K)), extra_logits], 2)  # (B, K, X)
+        copied = torch.zeros_like(logits).scatter_add_(2, ids, attention.unflatten(0, (B, K)))
+        probabilities = mixture(p_copy.view(B, K, 1), logits.softmax(2), copied)
+        probabilities[:, :, len(self.embedding) :].masked_fill_(absent, IMPOSSIBLE)
+        return probabilities.flatten(0, 1), copied.flatten(0, 1)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.vocabulary import COUNTS_FILE
-from metrics import meteor
+from metrics.meteor_jar import why_unavailable
 from pipeline.presets import Preset
 from pipeline.stage import Argument, Chosen, Found, Stage, flags
 from pipeline.stamps import Stamps
 from report.rows import MODELS, ORIGINAL
-from sample.corpus import RECIPE_FILE
+from sample import RECIPE_FILE
 
 ROOT = Path(__file__).parents[1]
 LEAD = 3  # sentences of lead-3
@@ -235,7 +235,7 @@ class Experiment:
     def _evaluate(self, row: str, n_ext: Argument | None = None, inputs: list[str] | None = None) -> Stage:
         """A baseline's summaries are its first `n_ext` sentences."""
         path = self.decoded(row)
-        metrics = ["--rouge", *([] if meteor.why_unavailable() else ["--meteor"])]
+        metrics = ["--rouge", *([] if why_unavailable() else ["--meteor"])]
         command: list[Argument] = ["--decode_dir", path, *self._data_dir, *metrics]
         script, output, scores = "eval_full_model.py", f"{path}/output", f"{path}/scores.json"
         if n_ext is not None:

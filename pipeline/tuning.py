@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metrics.rouge import Score, score_documents
+from metrics.rouge import F, score_documents
 from metrics.summaries import check_same_ids, decoded_split, read_references, read_summaries
 from support.errors import UserError, run
 from support.files import write_json
 from support.flags import flag, parse
-
-_F = Score._fields.index("f")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +29,7 @@ def mean_rouge(by_rank: Sequence[Mapping[int, str]], references: Mapping[int, Se
     scores = []
     for count in range(1, len(by_rank) + 1):
         texts = (("\n".join(summaries[i][:count]), texts) for i, texts in references.items())
-        scores.append(float(score_documents(texts)[:, :, _F].mean()))
+        scores.append(float(score_documents(texts)[:, :, F].mean()))
     return scores
 
 

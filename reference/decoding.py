@@ -20,12 +20,12 @@ from data.store import TokenStore
 from decoding import Summarizer
 from inference.reranker import n_candidates
 from inference.summary import Summary, SummarySentence
-from model.abstractor import Abstractor, DecoderState, SourceMemory
+from model.abstractor import Abstractor, DecoderState, RewritingStep
 from model.actor_critic import ActorCritic, greedy
 from model.batches import END, START, UNK, SourceBatch
 from model.beam_search import REPEATED
 from model.copy_network import EXTRA_LOGIT, PROBABILITY_FLOOR
-from model.step_gradients import StepAttention
+from reference.networks import encode_article
 
 
 @dataclass
@@ -39,16 +39,16 @@ class PlainHypothesis:
         return self.score / len(self.words)
 
 
-def dense_log_probs(abstractor: Abstractor, step, memory: SourceMemory) -> torch.Tensor:
+def dense_log_probs(abstractor: Abstractor, step: RewritingStep, source: SourceBatch) -> torch.Tensor:
     """(B, X) log probabilities of the extended vocabulary; X differs by row, the rest is -inf."""
-    logits = step.state.output @ abstractor.embedding.weight.T
-    most = int(memory.n_extra.max())
+    logits = step.output @ abstractor.embedding.weight.T
+    most = int(source.n_extra.max())
     extra = torch.full((len(logits), most), EXTRA_LOGIT, dtype=logits.dtype)
-    extra[torch.arange(most) >= memory.n_extra[:, None]] = float("-inf")
+    extra[torch.arange(most) >= source.n_extra[:, None]] = float("-inf")
     exists = torch.cat([torch.ones_like(logits), torch.isfinite(extra).to(logits.dtype)], 1) > 0
     generated = torch.cat([logits, extra], 1).softmax(1)
-    p_copy = torch.sigmoid(step.copy)[:, None]
-    mixture = ((1 - p_copy) * generated).scatter_add(1, memory.extended, p_copy * step.attention)
+    p_copy = abstractor.copy_gate(step.context, step.z, step.inputs)[:, None]
+    mixture = ((1 - p_copy) * generated).scatter_add(1, source.extended, p_copy * step.attention)
     return torch.log(mixture + PROBABILITY_FLOOR).masked_fill(~exists, float("-inf"))
 
 
@@ -61,9 +61,8 @@ def plain_greedy(
     previous = torch.full((len(source.words),), START)
     words, attended, log_probs = [], [], []
     for _ in range(max_words):
-        step = abstractor.step(abstractor.embedding(previous), state, memory)
-        state = step.state
-        log_prob, word = dense_log_probs(abstractor, step, memory).max(1)
+        state, step = abstractor.step(abstractor.embedding(previous), state, memory)
+        log_prob, word = dense_log_probs(abstractor, step, source).max(1)
         words.append(word)
         attended.append(step.attention.argmax(1))
         log_probs.append(log_prob)
@@ -82,7 +81,7 @@ def plain_beam(
     """Words, attended positions and score of each sentence's hypotheses, best first."""
     memory, state = abstractor.encode(source)
     batch = len(source.words)
-    beams = [[PlainHypothesis([START], 0.0, state.select(slice(i, i + 1)))] for i in range(batch)]
+    beams = [[PlainHypothesis([START], 0.0, state.select(torch.tensor([i])))] for i in range(batch)]
     finished: list[list[PlainHypothesis]] = [[] for _ in range(batch)]
     running = list(range(batch))
     for _ in range(max_words):
@@ -93,14 +92,14 @@ def plain_beam(
         states = [hypothesis.state for hypothesis in alive]
         h, c = (tuple(map(torch.cat, zip(*side, strict=True))) for side in zip(*(s[:2] for s in states), strict=True))
         joined = DecoderState(h, c, torch.cat([state.output for state in states]))
-        rows = rows_of(memory, torch.tensor(owners))
-        step = abstractor.step(abstractor.embedding(last), joined, rows)
-        log_probs = dense_log_probs(abstractor, step, rows)
+        own = torch.tensor(owners)  # a copy of its source's memory for every hypothesis
+        new_states, step = abstractor.step(abstractor.embedding(last), joined, memory.select(own))
+        log_probs = dense_log_probs(abstractor, step, SourceBatch(*(field[own] for field in source)))
         values, words = log_probs.topk(min(beam, log_probs.size(1)), 1)
         children: dict[int, list[PlainHypothesis]] = {i: [] for i in running}
         table = zip(owners, alive, words.tolist(), values.tolist(), step.attention.argmax(1).tolist(), strict=True)
         for row, (owner, parent, next_words, scores, attended) in enumerate(table):
-            new_state = step.state.select(slice(row, row + 1))
+            new_state = new_states.select(torch.tensor([row]))
             for rank, (word, score) in enumerate(zip(next_words, scores, strict=True)):
                 if score == float("-inf"):
                     continue
@@ -119,14 +118,6 @@ def plain_beam(
         if not running:
             break
     return [[_result(h) for h in (finished[i] + beams[i] * (i in running))[:beam]] for i in range(batch)]
-
-
-def rows_of(memory: SourceMemory, owners: torch.Tensor) -> SourceMemory:
-    """A copy of its source's memory for every hypothesis."""
-    keys, padding = memory.attention.keys[owners], memory.attention.padding[owners]
-    return SourceMemory(
-        StepAttention(keys, padding), memory.extended[owners], memory.n_extra[owners], memory.weights
-    )
 
 
 def _walk(children: list[PlainHypothesis], finished: list[PlainHypothesis], beam: int) -> list[PlainHypothesis]:
@@ -183,10 +174,9 @@ def plain_summaries(summarizer: Summarizer, store: TokenStore, articles: Ints) -
 @torch.no_grad()
 def plain_extract(agent: ActorCritic, store: TokenStore, word_map, article: int, n: int | None) -> list[int]:
     batch = collate_articles(store, word_map, np.array([article]))
-    rows = agent.sentence_encoder.convolve(batch)[None]
-    h, _ = agent.article_encoder(rows, batch.counts)
-    episode = agent.act(h, torch.ones(h.shape[:2], dtype=torch.bool), greedy, n)
-    return episode.extracted()[0] or list(range(min(5, rows.size(1))))
+    h = encode_article(agent, batch.words)[None]
+    episode = agent.act(agent.remember(h, torch.ones(h.shape[:2], dtype=torch.bool)), greedy, n)
+    return episode.extracted()[0] or list(range(min(5, h.size(1))))
 
 
 def _plain_rewritten(

@@ -75,15 +75,6 @@ def abstractor_losses(network, batch: RewritingBatch):
     return torch.cat(losses)
 
 
-def dense_log_distributions(network, source: SourceBatch, inputs):
-    state = initial_state(network, source)
-    steps = []
-    for t in range(inputs.size(1)):
-        log_p, _, state = dense_step(network, source, inputs[:, t], state)
-        steps.append(log_p)
-    return torch.stack(steps, 1)
-
-
 def initial_state(network, source: SourceBatch):
     """-> keys (B, S, H), hidden and cell states, fed-back output"""
     encoder = network.encoder
@@ -115,6 +106,6 @@ def dense_step(network, source: SourceBatch, words, state):
     slots = torch.full((len(logits), extra), 1e-6)
     slots = slots.masked_fill(torch.arange(extra) >= source.n_extra[:, None], -1e18)
     generated = torch.cat([logits, slots], 1).softmax(1)
-    p = torch.sigmoid(network.copy_gate(context, h, x))[:, None]
+    p = network.copy_gate(context, h, x)[:, None]
     mixture = ((1 - p) * generated).scatter_add(1, source.extended[:, : keys.size(1)], p * attention)
     return torch.log(mixture + 1e-8), attention, (keys, h, c, output)

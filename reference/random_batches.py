@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from model.batches import END, START, UNK, ArticleBatch, ExtractionBatch, RewritingBatch, SourceBatch, mask_of
+from model.windows import MIN_WIDTH
 
 
 def random_words(generator, lengths, vocab_size):
@@ -21,7 +22,7 @@ def random_articles(seed, batch, vocab_size, sentences=(5, 45), words=(4, 45)) -
     generator = torch.Generator().manual_seed(seed)
     counts = torch.randint(*sentences, (batch,), generator=generator)
     lengths = torch.randint(*words, (int(counts.sum()),), generator=generator)
-    widths = torch.cat([own.max().clamp(min=5).expand(len(own)) for own in lengths.split(counts.tolist())])
+    widths = torch.cat([own.max().clamp(min=MIN_WIDTH).expand(len(own)) for own in lengths.split(counts.tolist())])
     ids = random_words(generator, lengths, vocab_size)
     ids = torch.nn.functional.pad(ids, (0, int(widths.max()) - ids.size(1)))
     return ArticleBatch(ids, lengths, widths, counts)

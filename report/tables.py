@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from metrics.ngram_table import ORDERS
-from metrics.rouge import METRICS, Score
+from metrics.rouge import METRICS, F
 from metrics.scores import Scores
 from report import paper_numbers
 from report.layout import FORMATS, Cell, Line, Section, Table, number
@@ -21,7 +21,6 @@ from report.rows import ANONYMIZED, DUC, FLAT_ROWS, MARKS, METRIC_LABELS, ORIGIN
 from report.runs import BATCHING, REFERENCE, Reproduction, Timing, command_line, reproduction
 from support.errors import run
 
-_F = Score._fields.index("f")
 _ORIGINAL_CORPUS = "paper: CNN/Daily Mail"
 _ALL = (*METRICS, "meteor")
 
@@ -78,7 +77,7 @@ def percent(scores: Scores) -> dict[str, float]:
     """Metric -> value times 100, as the official tools print it."""
     values: dict[str, float] = {}
     if scores.rouge:
-        values = {name: 100 * float(scores.rouge.averages.mean[m, _F]) for m, name in enumerate(METRICS)}
+        values = {name: 100 * float(scores.rouge.averages.mean[m, F]) for m, name in enumerate(METRICS)}
     return values | ({"meteor": 100 * scores.meteor.score} if scores.meteor else {})
 
 

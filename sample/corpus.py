@@ -24,7 +24,7 @@ from cytoolz import partition_all
 from data.articles import Article, article_path, count_articles, write_article
 from data.count_words import write_word_counts
 from data.vocabulary import COUNTS_FILE
-from sample import library
+from sample import RECIPE_FILE, library
 from sample.article import compose
 from support.errors import UserError
 from support.files import atomic_directory, atomic_file, read_json, write_json
@@ -32,7 +32,6 @@ from support.flags import flag, parse
 from support.parallel import available_cores, map_pieces
 
 MANIFEST_FILE = "manifest.tsv"
-RECIPE_FILE = "sample.json"
 _PIECE = 200  # articles written at a time by a worker
 VOCABULARY_SIZE = 2500  # words seen about 40 times or more in the default corpus; the rest is left to copying
 

@@ -36,7 +36,7 @@ from training.a2c import a2c_loss, discounted_returns, standardise
 from training.reinforcement import ActorCriticTraining, Environment, RewardFlags
 from training.rewriting_cache import RewritingCache
 
-PHASES = ("encode", "act", "criticise", "rewrite", "score")
+PHASES = ("act", "rewrite", "score")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ def parse(config: type[Config], description: str, argv: Sequence[str] | None = N
     fields = dataclasses.fields(config)  # type: ignore[arg-type]
     for field in fields:
         _add(parser, field, kinds[field.name])
-    values = vars(parser.parse_args(argv))
+    values = vars(parser.parse_intermixed_args(argv))
     for field in fields:
         _check(parser, field, values[field.name])
     return config(**{field.name: _value(field, values[field.name]) for field in fields})

@@ -25,15 +25,18 @@ class Processes(NamedTuple):
         return self.rank == 0
 
 
+ALONE = Processes(0, 1, 0)
+
+
 @contextlib.contextmanager
-def process_group(cuda: bool) -> Iterator[Processes]:
+def process_group(gpu: bool) -> Iterator[Processes]:
     """Joins the group that torchrun describes; alone, there is nothing to join."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
-        yield Processes(0, 1, 0)
+        yield ALONE
         return
     processes = Processes(int(os.environ["RANK"]), world, int(os.environ.get("LOCAL_RANK", "0")))
-    if cuda and torch.cuda.is_available():
+    if gpu and processes.local_rank < torch.cuda.device_count():
         torch.cuda.set_device(processes.local_rank)
         dist.init_process_group("cpu:gloo,cuda:nccl")  # some sums are of numbers that only the CPU knows
     else:

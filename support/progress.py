@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 def progress(
     items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it", initial: int = 0
 ) -> tqdm[Any]:
     """Iterate over it, or give None and call `update(n)`."""
+    from tqdm import tqdm  # what shows no progress does not need it
+
     terminal = sys.stderr.isatty()
     return tqdm(
         items,

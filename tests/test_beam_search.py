@@ -76,9 +76,8 @@ def _exhaustive(abstractor, source: SourceBatch, limit: int) -> list[tuple[tuple
             state, score = start, 0.0
             for previous, word in itertools.pairwise([2, *sentence, END]):
                 known = previous if previous < abstractor.vocab_size else 1
-                step = abstractor.step(abstractor.embedding(torch.tensor([known])), state, memory)
-                score += dense_log_probs(abstractor, step, memory)[0, word].item()
-                state = step.state
+                state, step = abstractor.step(abstractor.embedding(torch.tensor([known])), state, memory)
+                score += dense_log_probs(abstractor, step, source)[0, word].item()
             scored.append((sentence, REPEATED if repeats_trigram([2, *sentence]) else score))
     return sorted(scored, key=lambda item: -item[1] / (len(item[0]) + 1))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import shutil
 import subprocess
 import sys
@@ -72,7 +74,11 @@ def test_rouge_of_a_full_model(data_dir, decoded, command, capsys):
     assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 0
     text = (decode_dir / "rouge.txt").read_text()
     scores = load_scores(decode_dir / "scores.json")
-    assert capsys.readouterr().out == text + scores.rouge.signature + "\n"
+    printed = capsys.readouterr().out
+    assert printed.startswith(text) and printed.endswith(scores.rouge.signature + "\n")
+    plain = scores.rouge.documents[:, :, 2].mean(axis=0)
+    assert "Plain mean of F: ROUGE-1 {:.5f}, ROUGE-2 {:.5f}, ROUGE-L {:.5f}".format(*plain) in printed
+    assert "drawn in the order of the file names" in printed
     assert scores.ids == tuple(range(30)) and scores.rouge.documents.shape == (30, 3, 3)
     assert f"1 ROUGE-L Average_F: {scores.rouge.averages.mean[2, 2]:.5f}" in text
     assert abs(scores.rouge.documents.mean(axis=0) - scores.rouge.averages.mean).max() < 0.01
@@ -174,6 +180,10 @@ def write(name, content):
     return lambda decode_dir: (decode_dir / name).write_bytes(content)
 
 
+def replace(name, make):
+    return lambda decode_dir: ((decode_dir / name).unlink(), make(decode_dir / name))
+
+
 def empty_output(decode_dir):
     shutil.rmtree(decode_dir / "output")
     (decode_dir / "output").mkdir()
@@ -188,6 +198,10 @@ def empty_output(decode_dir):
         (write("output/007.dec", b"x"), "{decode}/output/007.dec is not named <number>.dec"),
         (write("output/5.dec", b"\x89PNG\r\n\x1a\n\0\xff"), "{decode}/output/5.dec is not a text file in UTF-8"),
         (write("output/5.dec", b"a\0b"), "{decode}/output/5.dec is not a text file in UTF-8"),
+        (replace("output/5.dec", Path.mkdir), "{decode}/output/5.dec is not a file"),
+        (replace("output/5.dec", os.mkfifo), "{decode}/output/5.dec is not a file"),
+        (write("log.json", b"[" * 100_000), "{decode}/log.json is not readable JSON"),
+        (write("log.json", b'{"split": ' + b"1" * 5000 + b"}"), "{decode}/log.json is not readable JSON"),
         (empty_output, "{decode}/output holds no <number>.dec file"),
         (lambda decode_dir: shutil.rmtree(decode_dir / "output"), "{decode}/output is not a folder"),
         (remove("log.json"), "{decode}/log.json does not exist"),
@@ -203,6 +217,30 @@ def test_bad_input_is_one_line_and_leaves_no_result(data_dir, decoded, command, 
     assert message.format(decode=decode_dir, refs=data_dir / "refs" / "test") in complaint
     assert complaint.startswith("error: ") and complaint.count("\n") == 1
     assert not (decode_dir / "rouge.txt").exists() and not (decode_dir / "scores.json").exists()
+
+
+def test_a_path_with_braces_is_named_as_it_is(golden, data_dir, tmp_path, command, capsys):
+    decode_dir = Path(shutil.copytree(golden / "decode_dir" / "rl_greedy", tmp_path / "a{0}b{}{x!r}"))
+    (decode_dir / "output" / "7.dec").unlink()
+    assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 2
+    assert f"missing {decode_dir}/output/7.dec, although" in capsys.readouterr().err
+
+
+def test_the_plain_mean_does_not_depend_on_the_numbering(tmp_path, command):
+    """The average of ROUGE-1.5.5 does."""
+    dice = random.Random(0)
+    texts = [[" ".join(dice.choices("abcdefgh", k=8)) for _ in range(2)] for _ in range(40)]
+    found = []
+    for first in (0, 1):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        for i, (summary, reference) in enumerate(texts, first):
+            (folder / f"{i}.dec").write_text(summary)
+            (folder / f"{i}.ref").write_text(reference)
+        assert command(eval_acl, "--rouge", "--decode_dir", folder, "--ref_dir", folder) == 0
+        found.append(load_scores(folder / "scores.json").rouge)
+    assert np.allclose(found[0].plain_mean, found[1].plain_mean, atol=1e-12)
+    assert not np.array_equal(found[0].averages.mean, found[1].averages.mean)
 
 
 def test_one_reference_or_several_is_asked(data_dir, decoded, command, capsys):

@@ -118,19 +118,6 @@ def test_a_batch_gives_what_a_loop_over_its_articles_gives(seed):
         assert torch.allclose(logits[row, : len(words)], ff_logits(ff, words), atol=1e-5)
 
 
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
-def test_looking_words_up_equals_convolving_them(seed):
-    encoder = network().sentence_encoder
-    articles = random_articles(seed, 3, 50, sentences=(1, 9), words=(0, 12))
-    fast, plain = encoder.convolve_distinct_words(articles), encoder.convolve(articles)
-    assert torch.allclose(fast, plain, atol=1e-5)
-    weight = torch.randn(fast.shape, generator=torch.Generator().manual_seed(seed))
-    gradients = [torch.autograd.grad((codes * weight).sum(), list(encoder.parameters())) for codes in (fast, plain)]
-    for ours, theirs in zip(*gradients, strict=True):
-        assert torch.allclose(ours, theirs, atol=1e-4)
-
-
 def test_more_padding_changes_nothing():
     net = network()
     batch = random_extraction(5, 3, 50, sentences=(2, 6), words=(3, 9))

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from model.copy_network import IMPOSSIBLE, log_probability
 from model.greedy_search import greedy_search
-from model.vocabulary_top import VocabularyTop
-from model.word_choice import SourceWords, WordChoice, _first_places, log_probability
+from model.kernels.candidates import CandidateChoice, _first_positions
+from model.kernels.vocabulary_top import VocabularyTop
+from model.word_choice import WordChoice
 from reference.decoding import dense_log_probs, plain_greedy
 from reference.random_models import random_abstractor, random_source
 
@@ -28,14 +30,15 @@ def test_greedy_equals_the_dense_loop(seed, layers):
 def test_candidates_hold_the_best_words_of_the_dense_distribution(seed, k):
     abstractor, source = random_abstractor(seed), random_source(seed, batch=5)
     memory, state = abstractor.encode(source)
-    step = abstractor.step(abstractor.embedding(torch.full((5,), 2)), state, memory)
-    found = WordChoice.of(abstractor, source, k).candidates(step)
-    dense = dense_log_probs(abstractor, step, memory)
-    best = log_probability(found.probabilities.topk(k, 1).values)
+    _, step = abstractor.step(abstractor.embedding(torch.full((5,), 2)), state, memory)
+    choose = WordChoice(abstractor.embedding.weight, abstractor.extra_logit).among(source, k)
+    words, probabilities, _ = choose.candidates(*abstractor.generator(step), step.attention)
+    dense = dense_log_probs(abstractor, step, source)
+    best = log_probability(probabilities.topk(k, 1).values)
     torch.testing.assert_close(best, dense.topk(k, 1).values)
-    possible = found.probabilities >= 0
+    possible = probabilities != IMPOSSIBLE
     torch.testing.assert_close(
-        log_probability(found.probabilities)[possible], dense.gather(1, found.words.clamp(max=23))[possible]
+        log_probability(probabilities)[possible], dense.gather(1, words.clamp(max=23))[possible]
     )
 
 
@@ -43,22 +46,23 @@ def test_candidates_hold_the_best_words_of_the_dense_distribution(seed, k):
 def test_no_candidate_is_listed_twice():
     abstractor, source = random_abstractor(0), random_source(0, batch=6, longest=20)
     memory, state = abstractor.encode(source)
-    step = abstractor.step(abstractor.embedding(torch.full((6,), 2)), state, memory)
-    found = WordChoice.of(abstractor, source, 5).candidates(step)
-    for words, probabilities in zip(found.words, found.probabilities, strict=True):
+    _, step = abstractor.step(abstractor.embedding(torch.full((6,), 2)), state, memory)
+    choose = CandidateChoice(abstractor.embedding.weight, abstractor.extra_logit).among(source, 5)
+    all_words, all_probabilities, _ = choose.candidates(*abstractor.generator(step), step.attention)
+    for words, probabilities in zip(all_words, all_probabilities, strict=True):
         possible = words[probabilities >= 0].tolist()
         assert len(possible) == len(set(possible))
 
 
-def test_the_first_place_of_every_word_is_found():
+def test_the_first_position_of_every_word_is_found():
     ids = torch.tensor([[7, 3, 7, 3, 5, 7], [1, 1, 1, 2, 1, 2]])
-    assert _first_places(ids).tolist() == [[0, 1, 0, 1, 4, 0], [0, 0, 0, 3, 0, 3]]
+    assert _first_positions(ids).tolist() == [[0, 1, 0, 1, 4, 0], [0, 0, 0, 3, 0, 3]]
 
 
 def test_spare_extended_ids_are_found_beyond_the_sources_own():
     abstractor, source = random_abstractor(3), random_source(3, batch=2, n_extra=8)
     source.extended[:, 0] = 20
-    spare = SourceWords.of(abstractor, source, 3).spare
+    spare = CandidateChoice(abstractor.embedding.weight, abstractor.extra_logit).among(source, 3).source.spare
     for row, extended in zip(spare.tolist(), source.extended.tolist(), strict=True):
         assert row == [x for x in range(20, 60) if x not in extended][:3]
 

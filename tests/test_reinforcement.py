@@ -23,7 +23,7 @@ from data.collate import collate_articles
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
 from inference.rewriter import Rewriter
-from model.actor_critic import ActorCritic, greedy, sample
+from model.actor_critic import ActorCritic, entropy, greedy, sample
 from model.extractor import RnnExtractor
 from reference.networks import attend, encode_article, first_state, pointer_scores, split_articles
 from reference.random_batches import random_articles
@@ -84,13 +84,17 @@ def test_an_update_equals_the_released_code(golden, tmp_path, key):
     actions = [[stop if a == n else a for a in row] for row, n in zip(case["actions"], counts, strict=True)]
 
     h, mask = loaded.network.encode(batch.articles)
-    episode = loaded.network.act(h, mask, forced(actions, stop))
+    memory = loaded.network.remember(h, mask)
+    episode = loaded.network.act(memory, forced(actions, stop))
+    log_pi = loaded.network.policy(memory, episode.actions)
     values = loaded.network.critic(h, mask, episode.actions)
     for row, log_probs in enumerate(case["log_probs"]):
         n = len(log_probs)
         assert episode.happened[row].sum() == n
-        assert episode.log_probs[row, :n].tolist() == pytest.approx(log_probs, abs=1e-4)
-        assert episode.entropies[row, :n].tolist() == pytest.approx(case["entropies"][row], abs=1e-4)
+        taken = log_pi[row, range(n), episode.actions[row, :n]]
+        for found in (taken, episode.log_probs[row, :n]):
+            assert found.tolist() == pytest.approx(log_probs, abs=1e-4)
+        assert entropy(log_pi)[row, :n].tolist() == pytest.approx(case["entropies"][row], abs=1e-4)
         assert values[row, :n].tolist() == pytest.approx(case["critic_values"][row], abs=1e-4)
 
     objective.choose = forced(actions, stop)
@@ -120,7 +124,9 @@ def test_a_batch_acts_and_criticises_as_a_loop_over_its_articles(seed):
     articles = random_articles(seed, 4, 50, sentences=(1, 7), words=(1, 9))
     h, mask = network.encode(articles)
     torch.manual_seed(seed)
-    episode = network.act(h, mask, sample)
+    memory = network.remember(h, mask)
+    episode = network.act(memory, sample)
+    log_probs = network.policy(memory, episode.actions).gather(2, episode.actions[:, :, None]).squeeze(2)
     values = network.critic(h, mask, episode.actions)
     for row, words in enumerate(split_articles(articles)):
         own = encode_article(network, words)
@@ -136,7 +142,8 @@ def test_a_batch_acts_and_criticises_as_a_loop_over_its_articles(seed):
             scores, state = pointer_scores(network.actor, memory, previous, state)
             log_pi = scores.masked_fill(barred, float("-inf")).log_softmax(0)
             action = min(action, n)
-            assert episode.log_probs[row, t].item() == pytest.approx(float(log_pi[action]), abs=1e-4)
+            for found in (episode.log_probs, log_probs):
+                assert found[row, t].item() == pytest.approx(float(log_pi[action]), abs=1e-4)
             u, critic_state = pointer_scores(network.critic.decoder, own, critic_input, critic_state)
             value = network.critic.value(u.softmax(0) @ own)
             assert float(values[row, t]) == pytest.approx(float(value), abs=1e-4)
@@ -164,14 +171,14 @@ def test_a_fixed_number_of_sentences_is_taken_whatever_the_stop_action_says():
     articles = random_articles(2, 5, 50, sentences=(1, 8))
     h, mask = network.encode(articles)
     for k in (0, 1, 3):
-        extracted = network.act(h, mask, greedy, n_sentences=k).extracted()
+        extracted = network.act(network.remember(h, mask), greedy, n_sentences=k).extracted()
         assert [len(chosen) for chosen in extracted] == [min(k, n) for n in articles.counts.tolist()]
 
 
 @torch.no_grad()
 def peak_of_a_long_episode(n_sentences: int) -> int:
     network, h = ActorCritic(vocab_size=20), torch.randn(1, 4000, 512)
-    network.act(h, torch.ones(1, 4000, dtype=torch.bool), greedy, n_sentences)
+    network.act(network.remember(h, torch.ones(1, 4000, dtype=torch.bool)), greedy, n_sentences)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -230,7 +237,7 @@ def test_the_agent_learns_to_pick_the_right_sentences_and_to_stop(tmp_path, vari
     held_out = toy_corpus(50, 9)
     batch = batch_of(held_out, Vocabulary(store.lexicon))
     with torch.no_grad():
-        extracted = network.act(*network.encode(batch.articles), greedy).extracted()
+        extracted = network.act(network.remember(*network.encode(batch.articles)), greedy).extracted()
     keys = [
         {j for j, s in enumerate(held_out.articles.document(d)) if held_out.lexicon[s[0]] == "key"} for d in range(50)
     ]

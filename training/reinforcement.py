@@ -18,7 +18,7 @@ from data.batching import RLBatch
 from data.documents import Ints
 from data.store import TokenStore
 from metrics.sentence_rouge import REWARDS, rouge_n_batch
-from model.actor_critic import ActorCritic, Choice, Episode, greedy, sample
+from model.actor_critic import ActorCritic, Choice, entropy, greedy, sample
 from support.files import atomic_file
 from training.a2c import Score, a2c_loss, discounted_returns, episode_rewards, joined, standardise
 from training.rewriting_cache import RewritingCache
@@ -89,30 +89,34 @@ class ActorCriticTraining:
         }
 
     def step(self, batch: RLBatch) -> Step:
-        clock = _Clock()
-        with clock("encode"):
-            h, mask = self.network.encode(batch.articles)
+        clock, documents = _Clock(), batch.indices.tolist()
         with clock("act"):
-            episode = self.network.act(h, mask, self.choose)
-        with clock("criticise"):
-            values = self.network.critic(h, mask, episode.actions)[episode.happened]
+            h, mask = self.network.encode(batch.articles)
+            memory = self.network.remember(h, mask)
+            acted = self.network.act(memory, self.choose)
+            actions, episode = acted.actions, acted.cpu()
+            extracted = episode.extracted()
         with clock("rewrite"):
-            documents, extracted = batch.indices.tolist(), episode.extracted()
             rewritten = self.training.rewritten(documents, extracted)
         with clock("score"):
             summaries = self.training.summaries(documents)
             given = episode_rewards(rewritten, summaries, self.step_score, self.stop_score, self.rewards.stop)
-            rewards = _padded(given, episode)
-        returns = standardise(discounted_returns(rewards, self.rewards.gamma)[episode.happened])
-        loss = a2c_loss(episode.log_probs[episode.happened], values, returns, self.detach_baseline)
+            rewards = _padded(given, episode.happened)  # (B, T), on the CPU as all that follows from it alone
+            returns = standardise(discounted_returns(rewards, self.rewards.gamma)[episode.happened])
+        happened, returns = (x.to(self.device) for x in (episode.happened.flatten().nonzero().squeeze(1), returns))
+        log_pi = self.network.policy(memory, actions)  # (B, T, N + 1)
+        taken = log_pi.gather(2, actions[:, :, None])
+        values = self.network.critic(h, mask, actions)
+        log_probs, values, entropies = (x.flatten().index_select(0, happened) for x in (taken, values, entropy(log_pi)))
+        loss = a2c_loss(log_probs, values.float(), returns, self.detach_baseline)
         metrics = {
             "reward": float(rewards[episode.happened].mean()),
             "step_reward": _mean([r[:-1] for r in given]),
             "stop_reward": _mean([r[-1:] for r in given]),
-            "policy_loss": float(loss.policy.mean().detach()),
-            "critic_loss": float(loss.critic.mean().detach()),
-            "advantage": float(loss.advantages.mean()),
-            "entropy": float(episode.entropies[episode.happened].mean().detach()),
+            "policy_loss": loss.policy.mean().detach(),
+            "critic_loss": loss.critic.mean().detach(),
+            "advantage": loss.advantages.mean(),
+            "entropy": entropies.mean().detach(),
             "extracted": _mean([np.array([len(chosen)]) for chosen in extracted]),
             "stop_rate": _stop_rate(extracted, batch.articles.counts.tolist()),
             **({"cache_hits": self.cache.take_hit_rate()} if self.cache else {}),
@@ -129,7 +133,7 @@ class ActorCriticTraining:
         examples: list[Example] = []
         for batch in batches:
             h, mask = self.network.encode(batch.articles.to(self.device))
-            extracted = self.network.act(h, mask, greedy).extracted()
+            extracted = self.network.act(self.network.remember(h, mask), greedy).cpu().extracted()
             documents = batch.indices.tolist()
             rewritten = self.validation.rewritten(documents, extracted)
             summaries = self.validation.summaries(documents)
@@ -163,7 +167,7 @@ class ActorCriticTraining:
 
 
 class _Clock:
-    """Seconds of each phase, by name."""
+    """Seconds of each phase, by name; a phase ends when its results are on the CPU, so that a GPU is done with it."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -175,11 +179,9 @@ class _Clock:
         self.seconds[f"seconds_{phase}"] = time.perf_counter() - started
 
 
-def _padded(rewards: Sequence[np.ndarray], episode: Episode) -> Tensor:
+def _padded(rewards: Sequence[np.ndarray], happened: Tensor) -> Tensor:
     """(B, T), zero after an article's stop"""
-    rows = torch.zeros(episode.happened.shape, dtype=torch.float32)
-    flat = torch.from_numpy(np.concatenate(rewards)).float()
-    return rows.masked_scatter(episode.happened.cpu(), flat).to(episode.happened.device)
+    return torch.zeros(happened.shape).masked_scatter(happened, torch.from_numpy(np.concatenate(rewards)).float())
 
 
 def _mean(parts: list[np.ndarray]) -> float:

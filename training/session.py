@@ -59,8 +59,8 @@ class Session(NamedTuple):
 @contextlib.contextmanager
 def training_session(flags: TrainingFlags) -> Iterator[Session]:
     keep_freed_memory()
-    with process_group(flags.cuda and flags.device != "cpu") as processes:
-        device = flags.pick_device(processes.local_rank)
+    with process_group(flags.may_use_gpu()) as processes:
+        device = flags.pick_device(processes)
         if flags.amp and device.type != "cuda":
             raise UserError("--amp needs a GPU; leave it away on the CPU, where bfloat16 is slower")
         if flags.amp:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from checkpoints.directory import best_checkpoint, checkpoints, write_checkpoint
+from model.batches import in_one_transfer
 from support.errors import UserError, first_line
 from support.files import atomic_file
 from support.processes import Processes, total
@@ -31,7 +32,7 @@ class Step(NamedTuple):
     """Losses of a batch, one an item (word, label, action), and what else is worth a curve."""
 
     losses: Tensor  # (R,)
-    metrics: Mapping[str, float] = {}
+    metrics: Mapping[str, Tensor | float] = {}  # tensors stay on their device, so that nobody waits for them
 
 
 class Validation(NamedTuple):
@@ -156,20 +157,20 @@ class Trainer:
         self.optimizer.zero_grad()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.flags.amp):
             losses, metrics = self.losses(batch.to(self.device))
-        count, stopping = total(torch.tensor([losses.numel(), self._interruption.came], device=self.device))
+        count, stopping = total(torch.tensor([losses.numel(), self._interruption.came])).tolist()
         # Processes average their gradients, so each one's share is scaled to the mean over the global batch.
-        loss = losses.float().sum() * (self.processes.world / count.clamp(min=1))
+        loss = losses.float().sum() * (self.processes.world / max(1, count))
         self._backward(loss)
         group_norms = {f"grad_norm_{k}": _gradient_norm(part) for k, part in self.objective.gradient_groups.items()}
         norm = nn.utils.clip_grad_norm_(self.objective.network.parameters(), self.flags.clip)
-        own = torch.tensor(list(metrics.values()), device=self.device)
-        mean_loss, *means = (total(torch.cat([loss.detach()[None], own])) / self.processes.world).tolist()
-        self._must_be_finite("loss", mean_loss)
-        self._must_be_finite("gradient norm", float(norm))
+        own = _figures({"loss": loss.detach(), "grad_norm": norm, **group_norms, **metrics})
+        means = (total(torch.tensor(list(own.values()), dtype=torch.float64)) / self.processes.world).tolist()
+        values = dict(zip(own, means, strict=True))
+        self._must_be_finite("loss", values["loss"])
+        self._must_be_finite("gradient norm", values["grad_norm"])
         self.optimizer.step()
         self.update_count += 1
         self._stopping = bool(stopping)
-        values = {"loss": mean_loss, "grad_norm": float(norm), **group_norms, **dict(zip(metrics, means, strict=True))}
         if self.log:
             lr = self.optimizer.param_groups[0]["lr"]
             self.log.training(self.update_count, {**values, "lr": lr, "seconds": time.perf_counter() - started})
@@ -194,7 +195,7 @@ class Trainer:
         result = self.objective.validate(batches, self.update_count)
         names = sorted(result.metrics)
         sums = torch.tensor([result.total, result.n, *(result.metrics[name] for name in names)], dtype=torch.float64)
-        value, n, *rest = total(sums.to(self.device)).tolist()
+        value, n, *rest = total(sums).tolist()
         if n == 0:
             raise UserError("the validation set has nothing to validate on: no words or labels within the limits")
         metric = value / n
@@ -285,5 +286,12 @@ def _update_seed(seed: int, update: int, rank: int) -> int:
     return int(np.random.SeedSequence([seed, update, rank]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _gradient_norm(part: nn.Module) -> float:
-    return float(nn.utils.get_total_norm([p.grad for p in part.parameters() if p.grad is not None]))
+def _gradient_norm(part: nn.Module) -> Tensor:
+    return nn.utils.get_total_norm([p.grad for p in part.parameters() if p.grad is not None])
+
+
+def _figures(mixed: Mapping[str, Tensor | float]) -> dict[str, float]:
+    """Numbers from wherever they are, in one transfer."""
+    tensors = {name: value for name, value in mixed.items() if isinstance(value, Tensor)}
+    moved = dict(zip(tensors, in_one_transfer(list(tensors.values())), strict=True))
+    return {name: float(moved.get(name, value)) for name, value in mixed.items()}

@@ -1,4 +1,4 @@
-"""An LSTM layer over sequences of different lengths for CPUs: both directions in one batch, no work on padding.
+"""An LSTM over sequences of different lengths: both directions in one batch, no work on padding.
 
 torch's own CPU kernels either treat packed sequences one direction and one step's weight gradient at a time, or
 compute on all padding. Here every product that does not depend on the recurrence is done once for all steps.
@@ -6,48 +6,50 @@ compute on all padding. Here every product that does not depend on the recurrenc
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from model.batches import mask_of
-from model.lstm_cell import advance_, retreat_
+from model.kernels.lstm_cell import cell_backward_, cell_forward_
 
+if TYPE_CHECKING:
+    from model.rnn import Packing
 
-class Packing(NamedTuple):
-    """Where each word of a batch lies when steps follow each other and finished sequences drop out."""
-
-    sequence: Tensor  # (R,) which row of the batch
-    forward_step: Tensor  # (R,) which position of it, read from the left
-    backward_step: Tensor  # (R,) and read from the right
-    last: Tensor  # (B,) place of each sequence's last step
-    rank: Tensor  # (B,) rows of the batch, longest first
-    sizes: list[int]  # how many sequences take each step
-
-    @classmethod
-    def of(cls, lengths: Tensor) -> Packing:
-        lengths, rank = lengths.sort(descending=True, stable=True)
-        step, row = mask_of(lengths).T.nonzero(as_tuple=True)  # (R,) step-major
-        sizes = torch.bincount(step)
-        last = (sizes.cumsum(0) - sizes)[lengths - 1] + torch.arange(len(lengths))
-        return cls(rank[row], step, lengths[row] - 1 - step, last.scatter(0, rank, last), rank, sizes.tolist())
+_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
-def packed_lstm_layer(
+def packed_lstm(inputs: Tensor, lstm: nn.LSTM, packing: Packing, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """i f g o = W_ih x + b_ih + W_hh h + b_hh;  c' = sigmoid(f) c + sigmoid(i) tanh(g);  h' = sigmoid(o) tanh(c')."""
+    directions = 1 + lstm.bidirectional
+    hs, cs = [], []
+    for layer in range(lstm.num_layers):
+        suffixes = [f"_l{layer}", f"_l{layer}_reverse"][:directions]
+        weights = [[getattr(lstm, name + suffix) for name in _WEIGHTS] for suffix in suffixes]
+        own = slice(layer * directions, (layer + 1) * directions)
+        inputs, last_h, last_c = _layer(inputs, packing, weights, h[own], c[own])
+        hs.append(last_h)
+        cs.append(last_c)
+    return inputs, torch.cat(hs), torch.cat(cs)
+
+
+def _layer(
     inputs: Tensor, packing: Packing, weights: list[list[Tensor]], h: Tensor, c: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """inputs: (B, N, I); weights: for each direction w_ih, w_hh, b_ih, b_hh; h, c: (D, B, H) initial states
     -> outputs (B, N, D*H), zero where padded; final h and c (D, B, H)."""
     (B, N), D = inputs.shape[:2], len(weights)
-    steps = torch.stack([packing.forward_step, packing.backward_step][:D])
-    places = packing.sequence * N + steps  # (D, R) of each direction's words
-    words = inputs.flatten(0, 1).index_select(0, places.flatten()).view(*places.shape, -1)  # (D, R, I)
+    lengths, rank = packing.lengths, packing.rank
+    from_right = lengths[packing.row] - 1 - packing.step
+    positions = packing.row * N + torch.stack([packing.step, from_right][:D])  # (D, R) of each direction's words
+    words = inputs.flatten(0, 1).index_select(0, positions.flatten()).unflatten(0, positions.shape)  # (D, R, I)
     w_ih, w_hh, b_ih, b_hh = (torch.stack(parts) for parts in zip(*weights, strict=True))
-    hs, cs = _Recurrence.apply(words, w_ih, w_hh, b_ih + b_hh, h[:, packing.rank], c[:, packing.rank], packing.sizes)
-    beside = (places * D + torch.arange(D)[:, None]).flatten()  # the directions of a word stand side by side
+    sizes = packing.sizes
+    hs, cs = _Recurrence.apply(words, w_ih, w_hh, b_ih + b_hh, h[:, rank], c[:, rank], sizes.tolist())
+    beside = (positions * D + torch.arange(D)[:, None]).flatten()  # the directions of a word stand side by side
     outputs = inputs.new_zeros(B * N * D, h.size(2)).index_copy(0, beside, hs.flatten(0, 1))
-    return outputs.view(B, N, -1), hs[:, packing.last], cs[:, packing.last]
+    last = (sizes.cumsum(0) - sizes)[lengths - 1] + rank.argsort()  # (B,) each sequence's last step
+    return outputs.view(B, N, -1), hs[:, last], cs[:, last]
 
 
 class _Recurrence(torch.autograd.Function):
@@ -65,7 +67,7 @@ class _Recurrence(torch.autograd.Function):
         for size in sizes:
             now = slice(start, start + size)
             gate = gates[:, now].baddbmm_(h[:, :size], transposed)
-            advance_(gate, c[:, :size], cs[:, now], tanh_cs[:, now], hs[:, now])
+            cell_forward_(gate, c[:, :size], cs[:, now], tanh_cs[:, now], hs[:, now])
             h, c = hs[:, now], cs[:, now]
             start += size
         ctx.save_for_backward(words, w_ih, w_hh, gates, h0, c0, hs, cs, tanh_cs)
@@ -92,7 +94,7 @@ class _Recurrence(torch.autograd.Function):
                 dh_now += grad_hs[:, now]
             if grad_cs is not None:
                 dc_now += grad_cs[:, now]
-            retreat_(grad_gates[:, now], dc_now, dh_now, gates[:, now], previous_c, tanh_cs[:, now])
+            cell_backward_(grad_gates[:, now], dc_now, dh_now, gates[:, now], previous_c, tanh_cs[:, now])
             dh_now.copy_(torch.bmm(grad_gates[:, now], w_hh))
             end -= size
         grad_w_ih, grad_w_hh = (torch.bmm(grad_gates.mT, x) for x in (words, previous_hs))

@@ -1,12 +1,10 @@
 """The embedding matrix as input and as softmax over a large vocabulary, as far as a loss needs it.
 
-The [B, T, V] distribution is never built: the loss needs the log partition and the targets' logits. One product over
-all steps serves both passes, and the matrix gets one gradient for both of its uses.
+The (R, V) distribution is never built: the loss needs the log partition and the targets' logits. The product is done
+tile by tile, so that it stays in the processor's cache, and the matrix gets one gradient for all of its uses.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -17,16 +15,15 @@ _TILE = 1024  # words whose logits stay in the processor's cache
 _SAFE = 2.0**100  # between its inverse and it, sums of exponentials are exact enough in float32
 
 
-def look_up(embedding: Tensor, *words: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-    """embedding: (V, E), each of words: (...) -> the matrix again, for the softmax, and the words' rows (..., E)."""
+def look_up_together(embedding: Tensor, *words: Tensor) -> tuple[Tensor, ...]:
+    """The matrix itself, for the softmax, and E_w for every word w of each of `words`."""
     embedding, rows = _LookUp.apply(embedding, torch.cat([ids.flatten() for ids in words]))
     parts = rows.split([ids.numel() for ids in words])
-    return embedding, [part.view(*ids.shape, -1) for part, ids in zip(parts, words, strict=True)]
+    return embedding, *(part.unflatten(0, ids.shape) for part, ids in zip(parts, words, strict=True))
 
 
-def log_partition_and_logit(outputs: Tensor, embedding: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """outputs: (R, E), embedding: (V, E), targets: (R,) ids below V
-    -> log sum_v exp(o . E_v) and o . E_target, both (R,)."""
+def tiled_log_partition_and_logit(outputs: Tensor, embedding: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """log sum_v exp(o . E_v) and o . E_target, both (R,)."""
     return _LogPartitionAndLogit.apply(outputs, embedding, targets)
 
 
@@ -40,12 +37,11 @@ class _LookUp(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad_embedding, grad_rows):  # type: ignore[no-untyped-def]
         (ids,) = ctx.saved_tensors
-        return grad_embedding.index_add_(0, ids, grad_rows), None  # in place: it was made for this by the softmax
+        return grad_embedding.index_add(0, ids, grad_rows), None
 
 
 class _LogPartitionAndLogit(torch.autograd.Function):
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
     def forward(ctx, outputs, embedding, targets):  # type: ignore[no-untyped-def]
         logit = (outputs * embedding.index_select(0, targets)).sum(1)
         shift, tiles, total = _exponentials(outputs, embedding)
@@ -53,7 +49,7 @@ class _LogPartitionAndLogit(torch.autograd.Function):
         return shift + total.log(), logit
 
     @staticmethod
-    @torch.amp.custom_bwd(device_type="cuda")
+    @once_differentiable
     def backward(ctx, grad_partition, grad_logit):  # type: ignore[no-untyped-def]
         outputs, embedding, targets, total, *tiles = ctx.saved_tensors
         scale = (grad_partition / total)[:, None]
@@ -72,13 +68,12 @@ class _LogPartitionAndLogit(torch.autograd.Function):
 
 def _exponentials(outputs: Tensor, embedding: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
     """A shift (R,), exp(o . E_v - shift) as tiles of (R, words), and their sum (R,)."""
-    if outputs.device.type == "cpu":
-        scaled, total, tiles = outputs * LOG2_E, outputs.new_zeros(len(outputs)), []
-        for words in embedding.split(_TILE):
-            tiles.append((scaled @ words.T).exp2_())
-            total += tiles[-1].sum(1)
-        if bool(((total > 1 / _SAFE) & (total < _SAFE)).all()):
-            return torch.zeros_like(total), tiles, total
+    scaled, total, tiles = outputs * LOG2_E, outputs.new_zeros(len(outputs)), []
+    for words in embedding.split(_TILE):
+        tiles.append((scaled @ words.T).exp2_())
+        total += tiles[-1].sum(1)
+    if bool(((total > 1 / _SAFE) & (total < _SAFE)).all()):
+        return torch.zeros_like(total), tiles, total
     weights = outputs @ embedding.T
     top = weights.amax(1)
     weights.sub_(top[:, None]).exp_()

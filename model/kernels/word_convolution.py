@@ -8,12 +8,25 @@ touches those rows alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 _SENTENCES_AT_ONCE = 96  # their windows stay in the processor's cache
+
+
+def convolve_distinct_words(
+    words: Tensor, lengths: Tensor, widths: Tensor, embedding: nn.Embedding, filters: Sequence[nn.Conv1d]
+) -> Tensor:
+    """max_t relu(conv_k(words))_t for every filter k; bias and relu commute with the max."""
+    distinct, positions = words.unique(return_inverse=True)
+    weight = torch.cat([conv.weight.permute(1, 2, 0).flatten(1) for conv in filters], 1)  # (E, 12C)
+    taps = embedding(distinct) @ weight  # (U, 12C)
+    bias = torch.cat([cast(Tensor, conv.bias) for conv in filters])  # (3C,)
+    windows = [conv.kernel_size[0] for conv in filters]
+    return (max_over_windows(taps, positions, lengths, widths, windows) + bias).relu()
 
 
 def max_over_windows(

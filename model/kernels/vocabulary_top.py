@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.vocabulary_softmax import LOG2_E
+from model.kernels.tied_softmax import LOG2_E
 
 _TILE, _ROWS = 2048, 256  # the logits of so many words and hypotheses stay in the processor's cache
 _SAFE_EXPONENT = 100.0  # a sum of exp2 neither overflows nor vanishes in float32
@@ -15,18 +15,16 @@ Top = tuple[Tensor, Tensor, Tensor]  # the k largest logits o . E_v (R, k), thei
 
 
 class VocabularyTop:
-    """Made once for a frozen matrix (V, E), of which a CPU multiplies faster with columns that lie together."""
+    """Made once for a frozen matrix (V, E), which is multiplied faster with columns that lie together."""
 
     def __init__(self, embedding: Tensor) -> None:
         V = len(embedding)
         self.embedding = embedding
         self.width = -(-V // -(-V // _TILE) // 16) * 16  # tiles of nearly equal size, rows aligned to cache lines
-        self._tiles = [] if embedding.is_cuda else [tile.T.contiguous() for tile in embedding.split(self.width)]
+        self._tiles = [tile.T.contiguous() for tile in embedding.split(self.width)]
 
     def __call__(self, outputs: Tensor, k: int) -> Top:
         """outputs: (R, E)"""
-        if outputs.is_cuda:
-            return self._of_all(outputs, k)
         blocks = [self._by_tiles(block, k) for block in outputs.split(_ROWS)]
         return blocks[0] if len(blocks) == 1 else _joined(blocks)
 
