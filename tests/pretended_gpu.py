@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 try:
-    from torch.utils import backend_registration
+    from torch.utils import _foreach_utils, backend_registration
     from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 
     class _Backend(backend_registration._DummyBackendModule):
@@ -202,8 +202,10 @@ def _lstm_of(counts: Counts, original: Callable[..., Any]) -> Callable[..., Any]
 
 @contextlib.contextmanager
 def pretended_gpu() -> Iterator[Counts]:
+    """The GPU, with what only CUDA has: an LSTM as one launch, and operations on lists of tensors."""
     counts = Counts()
-    with counts, mock.patch.object(torch._VF, "lstm", _lstm_of(counts, torch._VF.lstm), create=True):
+    lists = mock.patch.object(_foreach_utils, "_foreach_supported_types", [Tensor, torch.nn.Parameter, OnGpu])
+    with counts, lists, mock.patch.object(torch._VF, "lstm", _lstm_of(counts, torch._VF.lstm), create=True):
         yield counts
 
 
@@ -214,6 +216,10 @@ IN_FLOAT32 = (
     *("cross_entropy_loss", "binary_cross_entropy_with_logits", "square", "norm.Scalar"),
 )
 IN_THE_WIDEST = ("cat", "stack", "index_put", "scatter_add", "addcmul")
+
+
+def _widest(floating: list[Tensor]) -> torch.dtype:
+    return max((x.dtype for x in floating), key=lambda dtype: dtype.itemsize, default=torch.float32)
 
 
 def _register_autocast() -> Any:
@@ -241,7 +247,7 @@ def _register_autocast() -> Any:
     for name in IN_FLOAT32:
         register(name, lambda floating: torch.float32)
     for name in IN_THE_WIDEST:
-        register(name, lambda floating: max((x.dtype for x in floating), key=lambda d: d.itemsize, default=torch.float32))
+        register(name, _widest)
     return others, library
 
 

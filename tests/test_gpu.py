@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 from gpu_cases import EXTRACTOR, UPDATES, V, articles, seeded, small, summarizer, trainer
+from launches import a_step, never_ending
 from pretended_gpu import AVAILABLE, GPU, pretended_gpu
 
 from inference.rewriter import Rewriter
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic, greedy
-from model.batches import END
 from model.beam_search import beam_search
 from model.extractor import FfExtractor, RnnExtractor
 from model.greedy_search import greedy_search
@@ -140,23 +140,6 @@ def test_whole_summaries_equal_those_of_the_cpu(gpu, options):
     ]
 
 
-def a_step(gpu, run, few: int = 8, many: int = 16) -> tuple[float, float]:
-    """Launches and waits of one step of a loop, whatever happens before and after it."""
-    found = []
-    for steps in (few, many):
-        gpu.clear()
-        run(steps)
-        found.append((gpu.launches, gpu.waits))
-    return tuple((b - a) / (many - few) for a, b in zip(*found, strict=True))
-
-
-def never_ending(network):
-    """A network whose sentences do not end, so that every step has all rows."""
-    network.embedding.weight.data[END] = 0
-    network.embedding.weight.data[END, 0] = -50
-    return network
-
-
 @pytest.mark.parametrize(("search", "launches", "waits"), [("greedy", 50, 0.25), ("beam", 100, 1.25)])
 def test_a_step_of_a_search_has_few_launches_and_waits(gpu, search, launches, waits):
     source = random_source(0, 8, V).to(GPU)
@@ -172,7 +155,7 @@ def test_a_step_of_a_search_has_few_launches_and_waits(gpu, search, launches, wa
     assert found[0] <= launches and found[1] <= waits
 
 
-@pytest.mark.parametrize(("kind", "launches"), [(Abstractor, 50), (PointerGenerator, 55)])
+@pytest.mark.parametrize(("kind", "launches"), [(Abstractor, 52), (PointerGenerator, 55)])
 def test_a_step_of_teacher_forcing_has_few_launches_and_no_wait(gpu, kind, launches):
     network = seeded(kind, V, 8, 6).to(GPU)
 

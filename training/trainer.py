@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from checkpoints.directory import best_checkpoint, checkpoints, write_checkpoint
-from model.batches import in_one_transfer
 from support.errors import UserError, first_line
 from support.files import atomic_file
 from support.processes import Processes, total
@@ -293,5 +292,5 @@ def _gradient_norm(part: nn.Module) -> Tensor:
 def _figures(mixed: Mapping[str, Tensor | float]) -> dict[str, float]:
     """Numbers from wherever they are, in one transfer."""
     tensors = {name: value for name, value in mixed.items() if isinstance(value, Tensor)}
-    moved = dict(zip(tensors, in_one_transfer(list(tensors.values())), strict=True))
+    moved = dict(zip(tensors, torch.stack(list(tensors.values())).tolist(), strict=True))
     return {name: float(moved.get(name, value)) for name, value in mixed.items()}
