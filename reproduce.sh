@@ -4,7 +4,16 @@ set -euo pipefail
 called_from=$PWD
 cd "$(dirname "$0")"
 . scripts/environment.sh
-make_environment requirements.txt
-perl_for_official_rouge
+python=
+for argument in "$@"; do
+    case $argument in
+        -h | --help | --dry-run | --dry_run) python=$(python_without_installing) ;;
+    esac
+done
+if [ -z "$python" ]; then
+    make_environment requirements.txt
+    perl_for_official_rouge
+fi
+export PYTHONPATH=$PWD
 cd "$called_from"
-exec python -m pipeline "$@"
+exec "${python:-python}" -m pipeline "$@"

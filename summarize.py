@@ -1,34 +1,53 @@
-"""Summarises raw text: a file, a folder of .txt files, or standard input.
+"""Summarises texts: files, folders of them, or standard input (`-`).
 
-    python summarize.py --model_dir pretrained/new --input article.txt
-    python summarize.py --model_dir pretrained/new --input articles/ --format html --output summaries.html
+    python summarize.py article.txt
+    python summarize.py article.txt other.txt folder/ --format html --output summaries.html
+    python summarize.py folder/ --output summaries/     a file for each text; run again, it goes on where it was
+    python summarize.py --ext_dir runs/ext --abs_dir runs/abs article.txt     models without reinforcement learning
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from data.tokenizer import CHOICES
-from decoding import Options, Summarizer
-from inference.raw_text import Casing, Pairs, RawSentence, join, read_articles, write_sentence
-from inference.summary import Summary
-from inference.summary_page import Shown, page
+from data.tokenizer import CHOICES, resolve
+from inference.doubts import doubts
+from inference.input_texts import read_texts
+from inference.raw_text import RawSentence, read_articles
 from support.devices import DeviceFlags
 from support.errors import UserError, run
-from support.files import atomic_file
 from support.flags import flag, parse
-from support.memory import keep_freed_memory
+from support.parallel import available_cores, map_in_order
+
+if TYPE_CHECKING:  # torch takes seconds: what can be told or begun without it comes first
+    from decoding import Summarizer, SummarizerBuilder
+    from inference.readable import Readable
+    from inference.split_decoding import Built
+    from inference.summary_files import Item, Results
+
+_FEW = 32  # texts that one process with one thread summarises at once
+_PIECE = 32  # texts that a process takes at a time, and that are written together
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flags(DeviceFlags):
-    model_dir: str = flag(help="directory that train_full_rl.py wrote")
-    input: str | None = flag(None, "a text file, or a folder of .txt files (default: standard input)")
-    output: str | None = flag(None, "file for the result (default: standard output)")
+    inputs: tuple[str, ...] = flag((), "text files, folders of them, - for standard input (default)", positional=True)
+    input: str | None = flag(None, "one more of them")
+    model_dir: str | None = flag(None, "directory that train_full_rl.py wrote (default: pretrained/)")
+    ext_dir: str | None = flag(None, "instead: directory of train_extractor_ml.py (alone: extractive)")
+    abs_dir: str | None = flag(None, "and of train_abstractor.py (alone: it rewrites the first sentences)")
+    extractive: bool = flag(False, "leave the extracted sentences as they are")
+    output: str | None = flag(None, "file for the result, or folder/ for a file each (default: standard output)")
     format: str = flag("text", "text, json, or html, which shows where each sentence comes from",
                        choices=("text", "json", "html"))
     beam: int = flag(1, "beam size; above 1 with reranking (paper: 5)", source="B.2", at_least=1)
@@ -36,12 +55,89 @@ class Flags(DeviceFlags):
     n_ext: int | None = flag(None, "extract exactly so many sentences (default: the agent decides)", at_least=1)
     max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
     tokenizer: str = flag("auto", "stanford needs Java; none: every line is a tokenised sentence", choices=CHOICES)
+    workers: int | None = flag(None, "processes for many texts on the CPU (default: all cores)", at_least=1)
+
+    def all_inputs(self) -> list[str]:
+        return [*self.inputs, *([self.input] if self.input else [])] or ["-"]
+
+    def check(self) -> None:
+        """Mistakes are told before the work is done."""
+        parts = self.ext_dir or self.abs_dir
+        if self.model_dir and parts:
+            raise UserError("--model_dir is a whole model; give it, or --ext_dir and --abs_dir")
+        if self.extractive and self.abs_dir:
+            raise UserError("--abs_dir rewrites and --extractive does not; leave one of them out")
+        if self.output is not None:
+            _check_output(Path(self.output), self.to_folder(), self.all_inputs())
+        elif sys.stdout is None:
+            raise UserError("standard output is closed; name a file by --output")
+
+    def to_stream(self) -> bool:
+        """Whether the output must be written to, not replaced; the standard streams may be regular files."""
+        if self.output is None or self.output.startswith(("/dev/stdout", "/dev/stderr", "/dev/fd/")):
+            return True
+        path = Path(self.output)
+        return path.exists() and not path.is_file() and not path.is_dir()
+
+    def to_folder(self) -> bool:
+        return self.output is not None and (self.output.endswith("/") or Path(self.output).is_dir())
+
+
+def _check_output(output: Path, folder: bool, inputs: list[str]) -> None:
+    if any(os.path.realpath(source) == os.path.realpath(output) for source in inputs):
+        raise UserError(f"--output {output} is an input, too; give another file or folder")
+    if folder and output.exists() and not output.is_dir():
+        raise UserError(f"--output {output} is a file, not a folder")
+    if not output.resolve().parent.is_dir():
+        raise UserError(f"--output {output}: its folder does not exist")
+
+
+class _Piece(NamedTuple):
+    builder: SummarizerBuilder
+    tokenizer: str
+    items: list[Item]
 
 
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
-    check_output(flags.output)
+    flags.check()
+    tokenizer = resolve(flags.tokenizer)
+    texts = read_texts(flags.all_inputs())
+    with ExitStack() as stack:
+        early: Future[list[list[RawSentence]]] | None = None
+        if len(texts) <= _FEW:  # the tokenizer starts while torch does
+            pool = stack.enter_context(ThreadPoolExecutor(1))
+            early = pool.submit(read_articles, list(texts.values()), tokenizer)
+        builder = _builder(flags)
+        built = _build(builder)
+        resumable = [] if flags.to_stream() else [built.described(), asdict(builder.options), tokenizer, flags.format]
+        items = _items(texts, resumable)
+        results = _results(flags, items, stack)
+        for line in doubts(texts):
+            print(f"warning: {line}", file=sys.stderr)
+        found: Iterable[tuple[Item, Readable]]
+        if early:
+            found = zip(items, _summarizer(built).summarize_readably(list(texts), early.result()), strict=True)
+        else:
+            todo = [item for item in items if item.key not in results.done]
+            workers = (flags.workers or available_cores()) if builder.device == "cpu" else 1
+            found = _in_pieces(builder, tokenizer, todo, workers)
+            if len(todo) < len(items):
+                print(f"{len(items) - len(todo):,} of {len(items):,} summaries are there already", file=sys.stderr)
+        for item, summary in found:
+            results.add(item.key, summary)
+        results.close()
+
+
+def _builder(flags: Flags) -> SummarizerBuilder:
+    import torch
+
+    from checkpoints.pretrained import pretrained_directory
+    from decoding import Options, SummarizerBuilder
+    from support.memory import keep_freed_memory
+
     keep_freed_memory()
+    torch.set_num_threads(1)  # more make a short text slower, and many texts have a process each
     options = Options(
         beam=flags.beam,
         diversity=flags.div,
@@ -49,88 +145,70 @@ def main() -> None:
         n_sentences=flags.n_ext,
         batch_invariant=True,
     )
-    summarizer = Summarizer.from_agent(flags.model_dir, options, flags.pick_device())
-    texts = read_texts(flags.input)
-    articles = read_articles(list(texts.values()), flags.tokenizer)
-    summaries = summarizer.summarize_texts([[" ".join(s.words) for s in article] for article in articles])
-    shown = [show(*item) for item in zip(texts, articles, summaries, strict=True)]
-    write(flags.output, {"text": as_text, "json": as_json, "html": page}[flags.format](shown))
+    parts = flags.ext_dir or flags.abs_dir
+    return SummarizerBuilder(
+        device=str(flags.pick_device()),
+        options=options,
+        model_dir=None if parts else flags.model_dir or str(pretrained_directory()),
+        ext_dir=flags.ext_dir,
+        abs_dir=flags.abs_dir,
+        extractive=flags.extractive,
+    )
 
 
-def show(name: str, article: list[RawSentence], summary: Summary) -> Shown:
-    casing, pairs = Casing(article), Pairs(article)
-    written = [write_sentence(sentence.words, casing, pairs, sentence.source) for sentence in summary.sentences]
-    return Shown(name, [sentence.text for sentence in article], summary.sentences, written)
+@lru_cache(maxsize=1)
+def _build(builder: SummarizerBuilder) -> Built:
+    """Once a process; a forked one has its parent's."""
+    return builder.build()
 
 
-def as_text(articles: list[Shown]) -> str:
-    bodies = ["\n".join(map(join, article.written)) for article in articles]
-    if len(articles) == 1:
-        return bodies[0] + "\n"
-    return "\n".join(f"== {article.name}\n{body}\n" for article, body in zip(articles, bodies, strict=True))
+def _summarizer(built: Built) -> Summarizer:
+    return cast("Summarizer", built.summarizer)
 
 
-def as_json(articles: list[Shown]) -> str:
-    return json.dumps(list(map(_record, articles)), indent=4) + "\n"
+def _in_pieces(
+    builder: SummarizerBuilder, tokenizer: str, items: list[Item], workers: int
+) -> Iterator[tuple[Item, Readable]]:
+    """In order, by several processes."""
+    from cytoolz import partition_all
+
+    from support.progress import progress
+
+    size = min(_PIECE, -(-len(items) // (4 * workers)) or 1)
+    pieces = [_Piece(builder, tokenizer, list(part)) for part in partition_all(size, items)]
+    with progress(None, "summarising", len(items), "text") as bar:
+        for piece, summaries in zip(pieces, map_in_order(_summarise, pieces, workers), strict=True):
+            yield from zip(piece.items, summaries, strict=True)
+            bar.update(len(summaries))
 
 
-def _record(shown: Shown) -> dict[str, Any]:
-    """`sentences` as in alignment.jsonl (inference/output.py), with words and texts."""
-    sentences = [
-        {"text": join(written), "words": sentence.words, **sentence.alignment()}
-        for sentence, written in zip(shown.summary, shown.written, strict=True)
-    ]
-    return {"name": shown.name, "article": shown.article, "sentences": sentences}
+def _summarise(piece: _Piece) -> list[Readable]:
+    articles = read_articles([item.text for item in piece.items], piece.tokenizer)
+    return _summarizer(_build(piece.builder)).summarize_readably([item.name for item in piece.items], articles)
 
 
-def read_texts(source: str | None) -> dict[str, str]:
-    """Name -> text."""
-    if source is None:
-        return {"standard input": _decoded(sys.stdin.buffer.read(), "standard input")}
-    path = Path(source)
-    if not path.exists():
-        raise UserError(f"--input {path} does not exist")
-    files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
-    if not files:
-        raise UserError(f"--input {path} holds no .txt file")
-    return {file.name: _decoded(file.read_bytes(), str(file)) for file in files}
+def _items(texts: dict[str, str], settings: list[Any]) -> list[Item]:
+    from inference.summary_files import Item
+
+    def key(name: str, text: str) -> str:
+        decisive = json.dumps([name, text, settings, len(texts) == 1], sort_keys=True)
+        return hashlib.blake2b(decisive.encode(), digest_size=16).hexdigest()
+
+    return [Item(name, text, key(name, text)) for name, text in texts.items()]
 
 
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UserError(f"{name} is not a text in UTF-8") from None
+def _results(flags: Flags, items: list[Item], stack: ExitStack) -> Results:
+    from inference.summary_files import Folder, OneFile, Stream
+    from inference.summary_formats import FORMATS
 
-
-def check_output(output: str | None) -> None:
-    """Mistakes are told before the work is done."""
-    if output is None or _is_stream(output):
-        return
-    target = Path(output).resolve()
-    if target.is_dir():
-        raise UserError(f"--output {output} is a folder")
-    if not target.parent.is_dir():
-        raise UserError(f"--output {output}: its folder does not exist")
-
-
-def _is_stream(output: str) -> bool:
-    """Whether it must be written to, not replaced; the standard streams may be regular files."""
-    path = Path(output)
-    standard = output.startswith(("/dev/stdout", "/dev/stderr", "/dev/fd/"))
-    return standard or (path.exists() and not path.is_file() and not path.is_dir())
-
-
-def write(output: str | None, text: str) -> None:
-    data = text.encode("utf-8", "replace")
-    if output is None:
-        sys.stdout.buffer.write(data)
-    elif _is_stream(output):
-        with open(output, "ab") as file:
-            file.write(data)
-    else:
-        with atomic_file(Path(output).resolve(), "wb") as file:
-            file.write(data)
+    form = FORMATS[flags.format]
+    if flags.output is None:
+        return Stream(sys.stdout.buffer, form, items)
+    if flags.to_stream():
+        return Stream(stack.enter_context(open(flags.output, "ab")), form, items)
+    if flags.to_folder():
+        return Folder(Path(flags.output), form, items)
+    return OneFile(Path(flags.output).resolve(), form, items)
 
 
 if __name__ == "__main__":

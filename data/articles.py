@@ -27,6 +27,22 @@ class Article:
     score: list[float] | None = None
     others: dict[str, Any] = field(default_factory=dict)  # unknown fields, kept when the file is rewritten
 
+    @property
+    def unlabelled(self) -> bool:
+        return self.extracted is None and self.score is None
+
+    @property
+    def labels_fit(self) -> bool:
+        """A label for each abstract sentence while the article lasts, no sentence twice, scores from 0 to 1."""
+        if self.extracted is None or self.score is None:
+            return False
+        steps = min(len(self.article), len(self.abstract))
+        return (
+            len(self.extracted) == len(self.score) == len(set(self.extracted)) == steps
+            and all(0 <= label < len(self.article) for label in self.extracted)
+            and all(0 <= score <= 1 for score in self.score)
+        )
+
 
 def split_directory(data_dir: str | Path, split: str) -> Path:
     return Path(data_dir) / split
@@ -36,32 +52,25 @@ def article_path(data_dir: str | Path, split: str, index: int) -> Path:
     return split_directory(data_dir, split) / f"{index}.json"
 
 
-def scan_articles(split_dir: str | Path) -> list[os.DirEntry[str]]:
-    """The article files of a split in the order of their indices, which must run from 0 without a gap."""
+def count_articles(split_dir: str | Path) -> int:
+    """The number of article files of a split, whose indices must run from 0 without a gap."""
     try:
-        with os.scandir(split_dir) as entries:
-            found = {int(entry.name[:-5]): entry for entry in entries if _FILE_NAME.fullmatch(entry.name)}
+        found = set(filter(_FILE_NAME.fullmatch, os.listdir(split_dir)))
     except FileNotFoundError:
         raise UserError(f"{split_dir} does not exist; it should hold 0.json, 1.json, ...") from None
     except OSError as error:
         raise UserError(f"{split_dir} is not a readable directory ({error.strerror})") from None
     if not found:
         raise UserError(f"{split_dir} holds no article; expected 0.json, 1.json, ...")
-    gap = next((index for index in range(len(found)) if index not in found), None)
+    gap = next((index for index in range(len(found)) if f"{index}.json" not in found), None)
     if gap is not None:
-        raise UserError(f"{split_dir}/{gap}.json is missing, though {max(found)}.json exists; close the gap")
-    return [found[index] for index in range(len(found))]
-
-
-def count_articles(split_dir: str | Path) -> int:
-    return len(scan_articles(split_dir))
+        last = max(found, key=lambda name: int(name.removesuffix(".json")))
+        raise UserError(f"{split_dir}/{gap}.json is missing, though {last} exists; close the gap")
+    return len(found)
 
 
 def read_article(path: str | Path) -> Article:
-    try:
-        value = read_json(path)
-    except (ValueError, RecursionError) as error:  # such as a number of 5,000 digits, or endless nesting
-        raise UserError(f"{path} is not readable JSON ({error})") from None
+    value = read_json(path)
     if not isinstance(value, dict):
         raise UserError(f"{path} holds a {type(value).__name__}, not an object with article and abstract")
     _check_lists(path, value)

@@ -6,8 +6,7 @@ there is no data set. A set without a train split is judged as one for decoding 
 
 from __future__ import annotations
 
-import argparse
-import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +14,16 @@ from data.inspection import EXAMPLES, KINDS, Findings, inspect_split
 from data.prepare.splits import SPLITS
 from data.vocabulary import COUNTS_FILE, load_word_counts
 from support.errors import UserError, run
+from support.flags import flag, parse
 from support.parallel import available_cores
 
 _LABELLED_SPLITS = ("train", "val")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: str = flag(help="data set root", env="DATA", positional=True)
+    workers: int = flag(available_cores(), "processes", at_least=1)
 
 
 class Remark(NamedTuple):
@@ -90,14 +96,7 @@ def _numbers(findings: Findings) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m data.check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("data_dir", nargs="?", default=os.environ.get("DATA"), help="data set root, or $DATA")
-    parser.add_argument("--workers", type=int, default=available_cores(), help="number of processes")
-    flags = parser.parse_args()
-    if not flags.data_dir:
-        raise UserError("which data set? give its directory, or set $DATA")
+    flags = parse(Flags, __doc__ or "", prog="python -m data.check")
     root = Path(flags.data_dir)
     if not root.is_dir():
         raise UserError(f"{root} is not a directory")

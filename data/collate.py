@@ -15,7 +15,7 @@ from torch import Tensor
 from data.documents import Documents, Ints, cut, offsets, ranges
 from data.store import TokenStore
 from model.batches import END, PAD, START, UNK, ArticleBatch, ExtractionBatch, RewritingBatch, SourceBatch
-from model.sentence_encoder import MIN_WIDTH
+from model.windows import MIN_WIDTH
 
 ALL_ROWS = slice(None)
 

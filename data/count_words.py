@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import pickle
 from collections import Counter
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from tqdm import tqdm
+from cytoolz import concat, partition_all
 
 from data.articles import article_path, count_articles, read_article, split_directory
 from data.vocabulary import COUNTS_FILE
-from support.errors import UserError, run
+from support.errors import run
 from support.files import atomic_file
-from support.parallel import available_cores, chunks, map_in_order
-from support.progress import progress
+from support.flags import flag, parse
+from support.parallel import available_cores, map_pieces
+
+_PIECE = 500  # articles counted at a time by a worker
 
 
-class _Chunk(NamedTuple):
-    data_dir: str
-    indices: range
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: str = flag(help="data set root", env="DATA", positional=True)
+    workers: int = flag(available_cores(), "processes", at_least=1)
 
 
 def count_words(data_dir: str | Path, workers: int | None = None) -> Counter[str]:
     """Whitespace tokens of the training articles and abstracts, in the order in which they first occur."""
     total = count_articles(split_directory(data_dir, "train"))
-    jobs = [_Chunk(str(data_dir), indices) for indices in chunks(total, 500)]
+    pieces = partition_all(_PIECE, range(total))
+    counted = map_pieces(partial(_count, data_dir), pieces, workers or available_cores(), "counting words", total)
     counter: Counter[str] = Counter()
-    bar: tqdm[Any] = progress(None, "counting words", total, "article")
-    with bar:
-        for job, counts in zip(jobs, map_in_order(_count, jobs, workers or available_cores()), strict=True):
-            counter.update(counts)
-            bar.update(len(job.indices))
+    for _, counts in counted:
+        counter.update(counts)
     return counter
 
 
@@ -46,22 +46,14 @@ def write_word_counts(data_dir: str | Path, workers: int | None = None) -> str:
     return f"{path}: {len(counter):,} words, {counter.total():,} tokens"
 
 
-def _count(job: _Chunk) -> Counter[str]:
-    counter: Counter[str] = Counter()
-    for index in job.indices:
-        article = read_article(article_path(job.data_dir, "train", index))
-        for sentence in article.article + article.abstract:
-            counter.update(sentence.split())
-    return counter
+def _count(data_dir: str | Path, indices: tuple[int, ...]) -> Counter[str]:
+    articles = (read_article(article_path(data_dir, "train", index)) for index in indices)
+    sentences = concat(article.article + article.abstract for article in articles)
+    return Counter(concat(sentence.split() for sentence in sentences))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m data.count_words", description=__doc__)
-    parser.add_argument("data_dir", nargs="?", default=os.environ.get("DATA"), help="data set root, or $DATA")
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
-    flags = parser.parse_args()
-    if not flags.data_dir:
-        raise UserError("which data set? give its directory, or set $DATA")
+    flags = parse(Flags, __doc__ or "", prog="python -m data.count_words")
     print(write_word_counts(flags.data_dir, flags.workers))
 
 

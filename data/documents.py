@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
+from cytoolz import concat
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -71,8 +71,8 @@ class TextEncoder:
 
 
 def pack(documents: list[list[list[int]]]) -> Documents:
-    sentences = list(chain.from_iterable(documents))
-    words = np.fromiter(chain.from_iterable(sentences), np.int32)
+    sentences = list(concat(documents))
+    words = np.fromiter(concat(sentences), np.int32)
     return Documents(words, offsets(list(map(len, sentences))), offsets(list(map(len, documents))))
 
 

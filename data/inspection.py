@@ -8,21 +8,24 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tqdm import tqdm
+from cytoolz import partition_all
 
 from data.articles import Article, read_article
+from data.prepare.text_rules import looks_raw
+from model.windows import MIN_WIDTH
 from support.errors import UserError
-from support.parallel import map_in_order
-from support.progress import progress
+from support.files import open_file
+from support.parallel import map_pieces
 
 EXAMPLES = 3
-_SHORT = 5  # words; the widest convolution of the sentence encoder (A.1)
+_PIECE = 500  # articles inspected at a time by a worker
 _ARTICLE_FILE = re.compile(r"(0|[1-9][0-9]*)\.json")
 _LOOKS_LIKE_ARTICLE = re.compile(r"[0-9]+\.json")
-_CHUNK = 500
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Kind(NamedTuple):
@@ -35,6 +38,7 @@ class Kind(NamedTuple):
 
 _LABEL = "run make_extraction_labels.py --data_dir {root}"
 KINDS = {
+    "no file": Kind(True, "not a readable file", "a folder, a pipe or without permission; put the article there"),
     "json": Kind(True, "not readable as JSON", "restore these files, or remove them and renumber the rest"),
     "encoding": Kind(True, "not UTF-8", "save them as UTF-8, or prepare again with the right --encoding"),
     "types": Kind(True, "wrong fields or types", "see docs/FORMATS.md for what a file holds"),
@@ -45,9 +49,10 @@ KINDS = {
     "empty article": Kind(False, "article without words", "training skips it, its summary is empty"),
     "empty abstract": Kind(False, "abstract without words", "training skips it, evaluation counts it as is"),
     "empty sentence": Kind(False, "a sentence without words", "nothing; no pair is made of it"),
-    "all short": Kind(False, f"no sentence of {_SHORT} words", "nothing, if these are articles at all"),
-    "short": Kind(False, f"a sentence under {_SHORT} words", "nothing; if they abound, try other --units"),
+    "all short": Kind(False, f"no sentence of {MIN_WIDTH} words", "nothing, if these are articles at all"),
+    "short": Kind(False, f"a sentence under {MIN_WIDTH} words", "nothing; if they abound, try other --units"),
     "damaged": Kind(False, "damaged characters (U+FFFD)", "prepare again with the right --encoding"),
+    "surrogates": Kind(False, "half characters (lone surrogates)", "prepare again; outputs have ? in their place"),
     "capitals": Kind(False, "capital letters", "prepare again; models read lower case, but labels do not"),
     "glued": Kind(False, "full stops glued to words", "prepare again; it looks untokenised"),
     "same id": Kind(False, "id of another article, too", "look for articles that are there twice"),
@@ -78,26 +83,18 @@ class Findings:
         for name, value in vars(other).items():
             if isinstance(value, int):
                 setattr(self, name, getattr(self, name) + value)
-        self.counts += other.counts
-        self.ids += other.ids
+        self.counts.update(other.counts)
+        self.ids.update(other.ids)
         for kind, names in other.examples.items():
             self.examples[kind] = (self.examples.get(kind, []) + names)[:EXAMPLES]
 
 
-class _Chunk(NamedTuple):
-    directory: str
-    names: list[str]
-
-
 def inspect_split(directory: Path, workers: int) -> Findings:
     names, strays = _article_names(directory)
-    jobs = [_Chunk(str(directory), names[start : start + _CHUNK]) for start in range(0, len(names), _CHUNK)]
     findings = Findings()
-    bar: tqdm[Any] = progress(None, f"checking {directory.name}", len(names), "article")
-    with bar:
-        for job, part in zip(jobs, map_in_order(_inspect, jobs, workers), strict=True):
-            findings.merge(part)
-            bar.update(len(job.names))
+    pieces, label = partition_all(_PIECE, names), f"checking {directory.name}"
+    for _, part in map_pieces(partial(_inspect, directory), pieces, workers, label, len(names)):
+        findings.merge(part)
     present = {int(name[:-5]) for name in names}
     for index in sorted(set(range(max(present, default=-1) + 1)) - present):
         findings.add("gap", f"{index}.json")
@@ -119,10 +116,10 @@ def _article_names(directory: Path) -> tuple[list[str], list[str]]:
     return articles, sorted(strays)
 
 
-def _inspect(chunk: _Chunk) -> Findings:
+def _inspect(directory: Path, names: tuple[str, ...]) -> Findings:
     findings = Findings()
-    for name in chunk.names:
-        path = Path(chunk.directory, name)
+    for name in names:
+        path = directory / name
         try:
             measured = _Measured.of(read_article(path))
         except UserError:
@@ -137,10 +134,13 @@ def _inspect(chunk: _Chunk) -> Findings:
 
 def _why_unreadable(path: Path) -> str:
     try:
-        json.loads(path.read_bytes().decode("utf-8"))
+        with open_file(path, encoding="utf-8") as file:
+            json.load(file)
+    except OSError:
+        return "no file"
     except UnicodeDecodeError:
         return "encoding"
-    except (OSError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return "json"
     return "types"
 
@@ -169,32 +169,16 @@ def _add_up(measured: _Measured, findings: Findings) -> None:
         findings.ids[measured.article.id] += 1
 
 
-def _fits(article: Article) -> bool:
-    """A label for each abstract sentence while the article lasts, no sentence twice, scores from 0 to 1."""
-    steps = min(len(article.article), len(article.abstract))
-    extracted, score = article.extracted or [], article.score or []
-    return (
-        len(extracted) == len(score) == len(set(extracted)) == steps
-        and all(0 <= label < len(article.article) for label in extracted)
-        and all(0 <= value <= 1 for value in score)
-    )
-
-
-def _is_glued(article: Article) -> bool:
-    """Whether most sentences end as raw text does: the full stop on the last word."""
-    ends = [sentence[-2:] for sentence in article.article]
-    return 2 * sum(end[:1].isalpha() and end[1:] in (".", "!", "?") for end in ends) > len(ends)
-
-
 _CHECKS: dict[str, Callable[[_Measured], bool]] = {
     "empty article": lambda it: not any(it.lengths),
     "empty abstract": lambda it: not any(it.abstract_lengths),
     "empty sentence": lambda it: 0 in it.lengths or 0 in it.abstract_lengths,
-    "all short": lambda it: 0 < max(it.lengths, default=0) < _SHORT,
-    "short": lambda it: min(it.lengths, default=_SHORT) < _SHORT,
+    "all short": lambda it: 0 < max(it.lengths, default=0) < MIN_WIDTH,
+    "short": lambda it: min(it.lengths, default=MIN_WIDTH) < MIN_WIDTH,
     "damaged": lambda it: "\ufffd" in it.text,
+    "surrogates": lambda it: _SURROGATE.search(it.text) is not None,
     "capitals": lambda it: it.text != it.text.lower(),
-    "glued": lambda it: _is_glued(it.article),
-    "no labels": lambda it: it.article.extracted is None and it.article.score is None,
-    "bad labels": lambda it: not (it.article.extracted is it.article.score is None or _fits(it.article)),
+    "glued": lambda it: looks_raw(it.article.article),
+    "no labels": lambda it: it.article.unlabelled,
+    "bad labels": lambda it: not (it.article.unlabelled or it.article.labels_fit),
 }

@@ -7,17 +7,21 @@ equally good sentences wins.
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from cytoolz import partition_all
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
-from tqdm import tqdm
 
-from data.articles import Article, article_path, count_articles, read_article, split_directory, write_article
-from support.parallel import available_cores, chunks, map_in_order
-from support.progress import progress
+from data.articles import article_path, count_articles, read_article, split_directory, write_article
+from support.files import remove_leftovers
+from support.parallel import available_cores, map_pieces
+from support.turns import one_at_a_time
+
+_PIECE = 250  # articles labelled at a time by a worker
 
 
 class Labels(NamedTuple):
@@ -25,7 +29,7 @@ class Labels(NamedTuple):
     score: list[float]  # its ROUGE-L recall
 
 
-class Summary(NamedTuple):
+class LabelCounts(NamedTuple):
     """What a labelling run did."""
 
     labelled: int
@@ -48,45 +52,26 @@ def proxy_labels(article: list[str], abstract: list[str]) -> Labels:
     return labels
 
 
-def label_split(data_dir: str | Path, split: str, workers: int | None = None, force: bool = False) -> Summary:
-    """Adds labels to every JSON file of a split that has none, or to all if `force`."""
+def label_split(data_dir: str | Path, split: str, workers: int | None = None, force: bool = False) -> LabelCounts:
+    """Adds labels to every JSON file of a split that has none which fit, or to all if `force`."""
     folder = split_directory(data_dir, split)
     total = count_articles(folder)
-    for leftover in folder.glob(".*.json.*"):  # half-written by a run that was killed
-        leftover.unlink(missing_ok=True)
-    jobs = [_Chunk(str(data_dir), split, indices, force) for indices in chunks(total, 250)]
+    with one_at_a_time(folder, f"{folder} is being labelled by another process; this one waits for it"):
+        remove_leftovers(folder)
+        label = partial(_label, str(data_dir), split, force)
+        pieces = partition_all(_PIECE, range(total))
+        done = map_pieces(label, pieces, workers or available_cores(), f"labelling {split}", total)
+        labelled = sum(count for _, count in done)
+    return LabelCounts(labelled, total - labelled)
+
+
+def _label(data_dir: str, split: str, force: bool, indices: tuple[int, ...]) -> int:
     labelled = 0
-    bar: tqdm[Any] = progress(None, f"labelling {split}", total, "article")
-    with bar:
-        for job, done in zip(jobs, map_in_order(_label, jobs, workers or available_cores()), strict=True):
-            labelled += done
-            bar.update(len(job.indices))
-    return Summary(labelled, total - labelled)
-
-
-class _Chunk(NamedTuple):
-    data_dir: str
-    split: str
-    indices: range
-    force: bool
-
-
-def _label(job: _Chunk) -> int:
-    labelled = 0
-    for index in job.indices:
-        path = article_path(job.data_dir, job.split, index)
+    for index in indices:
+        path = article_path(data_dir, split, index)
         article = read_article(path)
-        if job.force or not _has_labels(article):
+        if force or not article.labels_fit:
             labels = proxy_labels(article.article, article.abstract)
             write_article(path, dataclasses.replace(article, **labels._asdict()))
             labelled += 1
     return labelled
-
-
-def _has_labels(article: Article) -> bool:
-    """Whether there are labels that fit the text."""
-    if article.extracted is None or article.score is None:
-        return False
-    steps = min(len(article.article), len(article.abstract))
-    in_text = {label for label in article.extracted if 0 <= label < len(article.article)}
-    return len(article.extracted) == len(article.score) == len(in_text) == steps

@@ -1,7 +1,8 @@
 """The files of a token store: flat arrays in the machine's byte order, described by meta.json.
 
     .store/lexicon-<fingerprint of vocab_cnt.pkl>.json    the counted words, shared by the splits
-    .store/<split>/meta.json                              version, fingerprint of the source, sizes, lexicon
+    .store/<split>/meta.json                              version, fingerprint of the source, lexicon, size and
+                                                          time of each file, by which damage is noticed
     .store/<split>/words.json                             the split's own uncounted words
     .store/<split>/<array>.bin
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from cytoolz import concat
 from numpy.typing import NDArray
 
 from data.documents import Documents, Ints, offsets
@@ -55,7 +57,7 @@ class StoreWriter:
         self._lengths[f"{kind}_documents"].append(texts.sentence_counts)
 
     def append_labels(self, labels: list[list[int]]) -> None:
-        np.fromiter((label for row in labels for label in row), np.int32).tofile(self._files["labels"])
+        np.fromiter(concat(labels), np.int32).tofile(self._files["labels"])
         self._lengths["label_offsets"].append(np.array([len(row) for row in labels], np.int64))
 
     def finish(self, fingerprint: str, lexicon: str | None, words: Iterable[str]) -> None:
@@ -63,30 +65,34 @@ class StoreWriter:
             file.close()
         for name, pieces in self._lengths.items():
             offsets(np.concatenate(pieces)).tofile(self._path(name))
-        sizes = {name: self._path(name).stat().st_size for name in _TYPES}
         write_words(self.folder / "words.json", words)
-        write_json(
-            self.folder / "meta.json",
-            {"version": VERSION, "fingerprint": fingerprint, "lexicon": lexicon, "bytes": sizes},
-        )
+        sizes = {name: self._path(name).stat().st_size for name in _TYPES}
+        meta = {"version": VERSION, "fingerprint": fingerprint, "lexicon": lexicon, "bytes": sizes}
+        write_json(self.folder / "meta.json", meta | {"times": _times(self.folder, lexicon)})
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.bin"
 
 
 def is_current(folder: Path, fingerprint: str) -> bool:
-    """Whether a whole store of this version and source lies there."""
+    """Whether a store of this version and source lies there, and nobody wrote into its files since it was built."""
     try:
-        meta = json.loads((folder / "meta.json").read_text())
+        meta = read_json(folder / "meta.json")
         return (
             meta["version"] == VERSION
             and meta["fingerprint"] == fingerprint
-            and all((folder / f"{name}.bin").stat().st_size == size for name, size in meta["bytes"].items())
-            and (folder / "words.json").exists()
-            and (meta["lexicon"] is None or (folder.parent / meta["lexicon"]).exists())
+            and meta["times"] == _times(folder, meta["lexicon"])
+            and meta["bytes"] == {name: (folder / f"{name}.bin").stat().st_size for name in _TYPES}
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (UserError, OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def _times(folder: Path, lexicon: str | None) -> dict[str, int]:
+    """When each file of a store was written last."""
+    files = [folder / "words.json", *(folder / f"{name}.bin" for name in _TYPES)]
+    files += [] if lexicon is None else [folder.parent / lexicon]
+    return {path.name: path.stat().st_mtime_ns for path in files}
 
 
 def read_arrays(folder: Path) -> StoreArrays:
@@ -109,6 +115,13 @@ def read_lexicon(folder: Path) -> list[str]:
 def write_words(path: Path, words: Iterable[str]) -> None:
     with atomic_file(path) as file:
         file.write(json.dumps(list(words)))
+
+
+def holds_words(path: Path, words: list[str]) -> bool:
+    try:
+        return bool(read_json(path) == words)
+    except UserError:
+        return False
 
 
 def _map(path: Path, kind: Any) -> NDArray[Any]:

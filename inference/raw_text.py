@@ -15,6 +15,8 @@ _WRITTEN = BRACKETS | {"``": "“", "''": "”", "`": "‘", "--": "–"}
 _NO_SPACE_BEFORE = {".", ",", ";", ":", "!", "?", "...", "…", "%", "¢", ")", "]", "}", "”", "’", "n't", "n’t"}
 _NO_SPACE_AFTER = {"(", "[", "{", "“", "‘", "``", "`"}
 _CURRENCIES = {"$", "#", "£", "€"}
+_CLOSING_QUOTES = {"''", "'", "'''", "”", "’", '"'}
+_PUNCTUATION = set(".!?…,;:-")
 
 
 class RawSentence(NamedTuple):
@@ -41,7 +43,8 @@ def read_articles(texts: Sequence[str], tokenizer: str = "auto") -> list[list[Ra
         found = [[_tokenised(line, words)] for line, words in tokenised]
     else:
         split = split_sentences(everything, tokenizer) if everything else []
-        found = [_locate(line, sentences) for line, sentences in zip(everything, split, strict=True)]
+        # A tokenizer may leave nothing of a paragraph of signs, which then is a sentence as it stands.
+        found = [_locate(line, sents or [line.lower().split()]) for line, sents in zip(everything, split, strict=True)]
     blocks = iter(found)
     return [[sentence for _ in part for sentence in next(blocks)] for part in divided]
 
@@ -155,7 +158,15 @@ def write_sentence(
         if any(char.isalnum() for char in text):
             written[place] = Written(text[:1].title() + text[1:], space)
             break
+    if _lacks_its_stop(words):
+        written[-1] = Written(written[-1].text + ".", written[-1].space)
     return written
+
+
+def _lacks_its_stop(words: Sequence[str]) -> bool:
+    """Whether it ends in a quotation that has none: the data that models learn from leave it out there."""
+    inside = next((word for word in reversed(words) if word not in _CLOSING_QUOTES), "")
+    return bool(inside) and words[-1] in _CLOSING_QUOTES and inside[-1] not in _PUNCTUATION
 
 
 def _sign(words: Sequence[str], place: int, before: Pair | None, after: Pair | None) -> str | None:

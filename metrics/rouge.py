@@ -27,19 +27,22 @@ ARGUMENTS = ("-c", "95", "-r", "1000", "-n", "2", "-m")
 _words = re.compile(rb"[a-z0-9]+").findall
 
 
-class Score(NamedTuple):
+class RecallPrecisionF(NamedTuple):
     recall: float
     precision: float
     f: float
 
 
+F = RecallPrecisionF._fields.index("f")  # its column in arrays of (documents, metric, recall/precision/F)
+
+
 def score_documents(documents: Iterable[tuple[str, Sequence[str]]]) -> np.ndarray:
     """Scores (summary, references) pairs -> (documents, metric, recall/precision/F)."""
     scores = [score_document(summary, references) for summary, references in documents]
-    return np.array(scores, dtype=np.float64).reshape(-1, len(METRICS), len(Score._fields))
+    return np.array(scores, dtype=np.float64).reshape(-1, len(METRICS), len(RecallPrecisionF._fields))
 
 
-def score_document(summary: str, references: Sequence[str]) -> tuple[Score, Score, Score]:
+def score_document(summary: str, references: Sequence[str]) -> list[RecallPrecisionF]:
     """ROUGE-1, ROUGE-2 and ROUGE-L of a summary."""
     sentences = _sentences(summary)
     unigrams = _flatten(sentences)
@@ -57,11 +60,11 @@ def score_document(summary: str, references: Sequence[str]) -> tuple[Score, Scor
         wanted_1 += len(words)
         wanted_2 += len(pairs)
     given_1, given_2 = len(unigrams) * len(references), len(bigrams) * len(references)
-    return (
-        _score(hits_1, wanted_1, given_1),
-        _score(hits_2, wanted_2, given_2),
-        _score(hits_l, wanted_1, given_1),
-    )
+    return [
+        _ratios(hits_1, wanted_1, given_1),
+        _ratios(hits_2, wanted_2, given_2),
+        _ratios(hits_l, wanted_1, given_1),
+    ]
 
 
 class _Stems(dict[bytes, str]):
@@ -87,9 +90,9 @@ def _flatten(sentences: list[list[str]]) -> list[str]:
     return [word for sentence in sentences for word in sentence]
 
 
-def _score(hits: int, wanted: int, given: int) -> Score:
+def _ratios(hits: int, wanted: int, given: int) -> RecallPrecisionF:
     """Recall and precision are rounded before F is taken of them, and F is rounded too."""
     recall = round(hits / wanted, 5) if wanted else 0.0
     precision = round(hits / given, 5) if given else 0.0
     middle = 0.5 * precision + 0.5 * recall
-    return Score(recall, precision, round(precision * recall / middle, 5) if middle else 0.0)
+    return RecallPrecisionF(recall, precision, round(precision * recall / middle, 5) if middle else 0.0)

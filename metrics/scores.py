@@ -29,6 +29,11 @@ class RougeScores(NamedTuple):
     averages: Averages  # of (metric, recall/precision/F), with the 95 % interval
     documents: np.ndarray  # (documents, metric, recall/precision/F)
 
+    @property
+    def plain_mean(self) -> np.ndarray:
+        """(metric, recall/precision/F): unlike the bootstrap's mean, it is the same however documents are numbered."""
+        return self.documents.mean(axis=0)
+
 
 class MeteorScores(NamedTuple):
     signature: str
@@ -78,15 +83,35 @@ def save_scores(scores: Scores, path: Path) -> None:
 def load_scores(path: Path) -> Scores:
     value = read_json(path)
     try:
-        return Scores(
+        scores = Scores(
             ids=tuple(value["ids"]),
             outputs=value["outputs"],
             references=value["references"],
-            rouge=value["rouge"] and _rouge_from_json(value["rouge"]),
-            meteor=value["meteor"] and _meteor_from_json(value["meteor"]),
+            rouge=None if value["rouge"] is None else _rouge_from_json(value["rouge"]),
+            meteor=None if value["meteor"] is None else _meteor_from_json(value["meteor"]),
         )
-    except (KeyError, TypeError, ValueError):
+        if not _is_whole(scores):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise UserError(f"{path} is not a scores.json of this project: evaluate that system again") from None
+    return scores
+
+
+def _is_whole(scores: Scores) -> bool:
+    """Every document has its numbers."""
+    rouge, meteor_scores = scores.rouge, scores.meteor
+    names = [scores.outputs, scores.references, *(part.signature for part in (rouge, meteor_scores) if part)]
+    arrays: list[tuple[np.ndarray, tuple[int, ...]]] = []
+    arrays += [(rouge.documents, (len(METRICS), len(_MEASURES)))] if rouge else []
+    arrays += [(meteor_scores.statistics, (meteor.STATISTICS,))] if meteor_scores else []
+    numbers = [*(rouge.averages if rouge else ()), *([meteor_scores.score] if meteor_scores else ())]
+    return (
+        all(type(i) is int for i in scores.ids)
+        and 0 < len(scores.ids) == len(set(scores.ids))
+        and all(isinstance(name, str) for name in names)
+        and all(array.shape == (len(scores.ids), *shape) for array, shape in arrays)
+        and all(np.isfinite(array).all() for array in (*numbers, *(array for array, _ in arrays)))
+    )
 
 
 def _rouge_to_json(rouge: RougeScores) -> dict[str, Any]:
@@ -107,7 +132,7 @@ def _rouge_to_json(rouge: RougeScores) -> dict[str, Any]:
 def _rouge_from_json(value: dict[str, Any]) -> RougeScores:
     averages = _table(value["averages"])
     mean, low, high = (
-        np.array([[cell[name] for cell in row] for row in averages]) for name in Averages._fields
+        np.array([[cell[name] for cell in row] for row in averages], dtype=np.float64) for name in Averages._fields
     )
     documents = np.array(_table(value["per_document"]), dtype=np.float64).transpose(2, 0, 1)
     return RougeScores(value["signature"], Averages(mean, low, high), documents)
@@ -128,7 +153,7 @@ def _meteor_to_json(scores: MeteorScores) -> dict[str, Any]:
 
 
 def _meteor_from_json(value: dict[str, Any]) -> MeteorScores:
-    return MeteorScores(value["signature"], value["score"], np.array(value["statistics"], dtype=np.float64))
+    return MeteorScores(value["signature"], float(value["score"]), np.array(value["statistics"], dtype=np.float64))
 
 
 def _digest(texts: Any) -> str:

@@ -32,9 +32,8 @@ def exceptions() -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part_of_speech in ("adj", "adv", "noun", "verb"):
         path = rouge_release() / "data" / "WordNet-2.0-Exceptions" / f"{part_of_speech}.exc"
-        for line in path.read_text(encoding="ascii").splitlines():
-            word, base, *_ = line.split()
-            pairs[word] = base
+        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+        pairs |= {words[0]: words[1] for line in lines if len(words := line.split()) > 1}
     if len(pairs) != EXPECTED_PAIRS:
         raise UserError(
             f"the exception lists in {rouge_release()} hold {len(pairs)} words instead of {EXPECTED_PAIRS}, "

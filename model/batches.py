@@ -23,7 +23,7 @@ class ArticleBatch(NamedTuple):
 
     words: Tensor  # (M, W) ids, right-padded
     lengths: Tensor  # (M,) words in each sentence, on the CPU
-    widths: Tensor  # (M,) words in the longest sentence of the same article, at least `sentence_encoder.MIN_WIDTH`
+    widths: Tensor  # (M,) words in the longest sentence of the same article, at least MIN_WIDTH
     counts: Tensor  # (B,) sentences in each article, at least 1, on the CPU
 
     def to(self, device: torch.device) -> ArticleBatch:

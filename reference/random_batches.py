@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from model.batches import END, START, UNK, ArticleBatch, ExtractionBatch, RewritingBatch, SourceBatch, mask_of
-from model.sentence_encoder import MIN_WIDTH
+from model.windows import MIN_WIDTH
 
 
 def random_words(generator, lengths, vocab_size):

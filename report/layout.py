@@ -70,23 +70,24 @@ def markdown(table: Table) -> str:
     return "\n".join([*lines, *(f"\n{note}" for note in notes)])
 
 
-_LATEX = str.maketrans(
+LATEX = str.maketrans(
     {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "$": r"\$", "<": "$<$", ">": "$>$", "†": r"$\dagger$",
-     "‡": r"$\ddagger$", "≈": r"$\approx$", "×": r"$\times$", "κ": r"$\kappa$"}
+     "‡": r"$\ddagger$", "≈": r"$\approx$", "×": r"$\times$", "κ": r"$\kappa$", "↑": r"$\uparrow$",
+     "↓": r"$\downarrow$", "{": r"\{", "}": r"\}", "\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
 )  # fmt: skip
 
 
 def latex(table: Table) -> str:
     half = len(table.columns)
     head = [rf"& \multicolumn{{{half}}}{{c|}}{{ours}} & \multicolumn{{{half}}}{{c|}}{{{table.paper}}} \\"]
-    head.append(" & ".join(["", *2 * [name.translate(_LATEX) for name in table.columns]]) + r" \\ \hline")
+    head.append(" & ".join(["", *2 * [name.translate(LATEX) for name in table.columns]]) + r" \\ \hline")
     body = []
     for section in table.sections:
         if section.title:
             body.append(rf"\multicolumn{{{2 * half + 1}}}{{|c|}}{{{section.title}}} \\ \hline")
         body += [_latex_line(line) for line in section.lines]
         body.append(r"\hline")
-    caption = " ".join([f"{table.title}.", *table.notes]).translate(_LATEX)
+    caption = " ".join([f"{table.title}.", *table.notes]).translate(LATEX)
     columns = f"| l | {half * 'r '}| {half * 'r '}|"
     inner = "\n".join(["  " + line for line in [r"\hline", *head, *body]])
     return (
@@ -96,8 +97,8 @@ def latex(table: Table) -> str:
 
 
 def _latex_line(line: Line) -> str:
-    cells = [cell.text.translate(_LATEX) + _latex_marks(cell.marks) for cell in [*line.ours, *line.paper]]
-    return " & ".join([line.label.translate(_LATEX), *cells]) + r" \\"
+    cells = [cell.text.translate(LATEX) + _latex_marks(cell.marks) for cell in [*line.ours, *line.paper]]
+    return " & ".join([line.label.translate(LATEX), *cells]) + r" \\"
 
 
 def _latex_marks(marks: str) -> str:
@@ -117,7 +118,9 @@ def html(table: Table) -> str:
         rows += [_html_line(line) for line in section.lines]
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
     return (
-        f"<figure class='table'><figcaption>{escape(table.title)}</figcaption><div class='scroll'><table>"
+        f"<figure class='table'><figcaption>{escape(table.title)}</figcaption>"
+        "<p class='hint' aria-hidden='true'>scroll sideways for all columns &rarr;</p>"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(table.title)}'><table>"
         f"<thead><tr><td></td>{groups}</tr><tr><td></td>{names}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>{notes}</figure>"
     )

@@ -14,25 +14,25 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tqdm import tqdm
+from cytoolz import partition_all
 
 from data.articles import Article, article_path, count_articles, write_article
 from data.count_words import write_word_counts
 from data.vocabulary import COUNTS_FILE
-from sample import library
+from sample import RECIPE_FILE, library
 from sample.article import compose
 from support.errors import UserError
 from support.files import atomic_directory, atomic_file, read_json, write_json
 from support.flags import flag, parse
-from support.parallel import available_cores, chunks, map_in_order
-from support.progress import progress
+from support.parallel import available_cores, map_pieces
 
 MANIFEST_FILE = "manifest.tsv"
-RECIPE_FILE = "sample.json"
+_PIECE = 200  # articles written at a time by a worker
 VOCABULARY_SIZE = 2500  # words seen about 40 times or more in the default corpus; the rest is left to copying
 
 
@@ -81,7 +81,8 @@ def write_sample(out: str | Path, recipe: Recipe, workers: int = 1, force: bool 
     if occupied and not force:
         if _holds(out, recipe):
             return False
-        raise UserError(f"{out} holds something else; choose another --out, or replace it by --force")
+        what = f"{out} holds something else (by its {RECIPE_FILE})"
+        raise UserError(f"{what}; choose another --out, or replace it by --force")
     try:
         if occupied:
             _replace_parts(out, recipe, workers)
@@ -119,30 +120,22 @@ def _remove(path: Path) -> None:
 
 def _write(folder: Path, recipe: Recipe, workers: int) -> None:
     library.library()  # a mistake in the texts is found before any worker starts
-    jobs = []
-    for split, size in recipe.sizes.items():
+    for split in recipe.sizes:
         (folder / split).mkdir()
-        jobs += [_Chunk(str(folder), recipe.seed, split, indices) for indices in chunks(size, 200)]
-    bar: tqdm[Any] = progress(None, "writing newswire", sum(recipe.sizes.values()), "article")
-    with bar, atomic_file(folder / MANIFEST_FILE) as manifest:
-        for job, ids in zip(jobs, map_in_order(_write_chunk, jobs, workers), strict=True):
-            manifest.writelines(f"{job.split}\t{i}\t{id}\n" for i, id in zip(job.indices, ids, strict=True))
-            bar.update(len(ids))
+    articles = [(split, index) for split, size in recipe.sizes.items() for index in range(size)]
+    write, pieces = partial(_write_piece, folder, recipe.seed), partition_all(_PIECE, articles)
+    with atomic_file(folder / MANIFEST_FILE) as manifest:
+        for piece, ids in map_pieces(write, pieces, workers, "writing newswire", len(articles)):
+            manifest.writelines(f"{split}\t{i}\t{id}\n" for (split, i), id in zip(piece, ids, strict=True))
     write_word_counts(folder, workers)
     write_json(folder / RECIPE_FILE, recipe._asdict())
 
 
-class _Chunk(NamedTuple):
-    folder: str
-    seed: int
-    split: str
-    indices: range
-
-
-def _write_chunk(job: _Chunk) -> list[str]:
-    articles = [sample_article(job.seed, job.split, index) for index in job.indices]
-    for index, article in zip(job.indices, articles, strict=True):
-        write_article(article_path(job.folder, job.split, index), article)
+def _write_piece(folder: Path, seed: int, piece: tuple[tuple[str, int], ...]) -> list[str]:
+    """Writes these articles, returns their ids."""
+    articles = [sample_article(seed, split, index) for split, index in piece]
+    for (split, index), article in zip(piece, articles, strict=True):
+        write_article(article_path(folder, split, index), article)
     return [article.id for article in articles]
 
 

@@ -1,27 +1,47 @@
 # Sourced by reproduce.sh and test.sh: makes .venv from pinned requirements, by pip alone.
-# usage: . scripts/environment.sh requirements.txt
 
 fail() { echo "error: $*" >&2; exit 2; }
 
+# A Python that all pinned requirements have wheels for.
+fits() { command -v "$1" > /dev/null && "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' 2> /dev/null; }
+
+find_python() {
+    local candidate
+    if [ -n "${PYTHON:-}" ]; then
+        fits "$PYTHON" || fail "PYTHON=$PYTHON is no Python from 3.10 to 3.13"
+        echo "$PYTHON"
+        return
+    fi
+    for candidate in python3 python3.13 python3.12 python3.11 python3.10 python \
+        "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[0-3].*/bin/python; do
+        if fits "$candidate"; then echo "$candidate"; return; fi
+    done
+    fail "no Python from 3.10 to 3.13 found ($(python3 --version 2> /dev/null || echo "no python3")); install one, or name it: PYTHON=/path/to/python3.12"
+}
+
+# The environment's Python; before there is one, any that can tell what needs no package.
+python_without_installing() {
+    if fits .venv/bin/python; then echo "$PWD/.venv/bin/python"; else find_python; fi
+}
+
 make_environment() {
-    local requirements=$1 python=${PYTHON:-python3} stamp
-    command -v "$python" > /dev/null || fail "no $python found; install Python 3.10 or newer"
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
-        || fail "$("$python" --version) is too old; give a newer one by PYTHON=python3.11"
-    if [ ! -x .venv/bin/python ]; then
+    local requirements=$1 python stamp
+    if ! fits .venv/bin/python; then
+        python=$(find_python)
         echo "making .venv"
         rm -rf .venv
         if ! "$python" -m venv .venv > /dev/null 2>&1; then
             debian_package python3-venv
-            "$python" -m venv .venv || fail "python3 -m venv failed; install your system's python3-venv package"
+            "$python" -m venv .venv || fail "$python -m venv failed; install your system's python3-venv package"
         fi
     fi
-    stamp=$(cat requirements*.txt | cksum | cut -d' ' -f1)-$requirements
-    if [ "$(cat .venv/installed 2> /dev/null)" != "$stamp" ]; then
+    stamp=$(cat requirements*.txt | cksum | cut -d' ' -f1)
+    if ! grep -qsx "$stamp $requirements" .venv/installed; then
         echo "installing $requirements (a few minutes the first time)"
-        .venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt -r "$requirements" \
+        .venv/bin/pip install --quiet --disable-pip-version-check -r "$requirements" \
             || fail "pip could not install $requirements; see its message above"
-        echo "$stamp" > .venv/installed
+        # what requirements-dev.txt names includes requirements.txt
+        { echo "$stamp $requirements"; echo "$stamp requirements.txt"; } >> .venv/installed
     fi
     PATH="$PWD/.venv/bin:$PATH"
     export PATH PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"

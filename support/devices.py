@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import torch
+from typing import TYPE_CHECKING, NamedTuple
 
 from support.errors import UserError
 from support.flags import flag
-from support.processes import ALONE, Processes
+
+if TYPE_CHECKING:  # torch takes seconds to import: flags are checked and explained without it
+    import torch
+
+    from support.processes import Processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,24 +20,31 @@ class DeviceFlags:
     cuda: bool = flag(True, "stay on the CPU, like --device cpu", spelling="--no-cuda")
 
     def may_use_gpu(self) -> bool:
+        import torch
+
         return self.cuda and self.device != "cpu" and torch.cuda.is_available()
 
-    def pick_device(self, processes: Processes = ALONE) -> torch.device:
+    def pick_device(self, processes: Processes | None = None) -> torch.device:
         """Under torchrun each process takes the GPU of its own number."""
+        import torch
+
         if not self.cuda or self.device == "cpu":
             return torch.device("cpu")
         if self.device == "auto" and not torch.cuda.is_available():
             return torch.device("cpu")
         device = _device(self.device)
-        if device.index is not None and processes.world > 1:
+        if device.index is not None and processes and processes.world > 1:
             raise UserError(f"--device {self.device} is one GPU for all processes; --device cuda is one for each")
-        index = processes.local_rank if device.index is None else device.index
+        own = processes.local_rank if processes else 0
+        index = own if device.index is None else device.index
         if index >= torch.cuda.device_count():
             raise UserError(f"--device {self.device}: this machine has no GPU {index}; --device cpu always works")
         return torch.device("cuda", index)
 
 
 def _device(name: str) -> torch.device:
+    import torch
+
     try:
         device = torch.device("cuda" if name == "auto" else name)
     except RuntimeError:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,21 +16,44 @@ from typing import IO, Any
 
 from support.errors import UserError
 
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
+
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when the block ends without an error."""
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with naming(path):
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
+                yield file
+            os.chmod(temporary, 0o666 & ~_UMASK)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+
+
+@contextlib.contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """A failed write names this file, not none or a temporary one."""
     try:
-        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
-            yield file
-        os.chmod(temporary, 0o666 & ~_UMASK)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        yield
+    except OSError as error:
+        known = error.filename is not None and not _TEMPORARY.fullmatch(os.path.basename(os.fsdecode(error.filename)))
+        if error.errno is not None and not known:
+            error.filename, error.filename2 = str(path), None
         raise
+
+
+def remove_leftovers(*folders: Path) -> None:
+    """Temporary files of a run that was killed while it wrote; nobody else may be writing there."""
+    for folder in folders:
+        for path in folder.glob(".*.tmp"):
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -46,13 +72,29 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def open_file(path: str | Path, mode: str = "r", encoding: str | None = None) -> IO[Any]:
+    """Opens a file for reading; a pipe or device, on which reading may never end, is an OSError."""
+    return open(path, mode, encoding=encoding, opener=_open_at_once)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "a pipe or device, not a file", path)
+
+
 def read_json(path: str | Path) -> Any:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_file(path, encoding="utf-8") as file:
             return json.load(file)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror or error})") from None
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
         raise UserError(f"{path} is not readable JSON ({error})") from None
 
 

@@ -8,7 +8,8 @@
     config = parse(Flags, "Trains the extractor.")
 
 A field without a default is required. `env` names an environment variable that is read when the command line
-is parsed. Groups of flags are combined by inheritance.
+is parsed. Groups of flags are combined by inheritance. A `positional` field is an argument without dashes; of the
+type tuple[str, ...] it takes all that are left.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NoReturn, TypeVar
 
 Config = TypeVar("Config")
 _REQUIRED = object()
+_MAX_INT = 2**63  # what arrays can count
 
 
 def flag(
@@ -33,19 +35,26 @@ def flag(
     *,
     source: str = "",
     env: str = "",
-    choices: Sequence[Any] | None = None,
+    choices: Collection[Any] | None = None,
     spelling: str = "",
+    also: str = "",
+    positional: bool = False,
     at_least: float | None = None,
     above: float | None = None,
     below: float | None = None,
 ) -> Any:
-    """A dataclass field with what its command-line flag needs; `source` is the place in the paper."""
+    """A dataclass field with what its command-line flag needs.
+
+    `source` is the place in the paper, `also` another spelling that is accepted.
+    """
     metadata = {
         "help": help,
         "source": source,
         "env": env,
         "choices": choices,
         "spelling": spelling,
+        "also": also,
+        "positional": positional,
         "at_least": at_least,
         "above": above,
         "below": below,
@@ -61,23 +70,26 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def parse(config: type[Config], description: str, argv: Sequence[str] | None = None) -> Config:
+def parse(config: type[Config], description: str, argv: Sequence[str] | None = None, prog: str | None = None) -> Config:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(description=description, allow_abbrev=False, formatter_class=raw)
+    parser = _Parser(prog=prog, description=description, allow_abbrev=False, formatter_class=raw)
     kinds = typing.get_type_hints(config)
     fields = dataclasses.fields(config)  # type: ignore[arg-type]
     for field in fields:
         _add(parser, field, kinds[field.name])
-    values = vars(parser.parse_args(argv))
+    values = vars(parser.parse_intermixed_args(argv))
     for field in fields:
         _check(parser, field, values[field.name])
-    return config(**values)
+    return config(**{field.name: _value(field, values[field.name]) for field in fields})
+
+
+def _value(field: dataclasses.Field[Any], value: Any) -> Any:
+    """Several values as a tuple; none of them as the default."""
+    return tuple(value) if isinstance(value, list) and value else field.default if value in (None, []) else value
 
 
 def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: Any) -> None:
     meta = field.metadata
-    spelling = meta["spelling"] or f"--{field.name}"
-    names = list(dict.fromkeys([spelling, spelling[:2] + spelling[2:].replace("_", "-")]))
     default = None if field.default is dataclasses.MISSING else field.default
     notes = [meta["help"]]
     if meta["env"]:
@@ -87,27 +99,38 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: A
         notes.append(f"[{meta['source']}]")
     if kind is bool:
         action = "store_false" if field.default else "store_true"
-        parser.add_argument(*names, dest=field.name, action=action, help=" ".join(notes))
+        parser.add_argument(*_names(field), dest=field.name, action=action, help=" ".join(notes))
         return
     if default is not None:
         notes.append(f"(default {default})")
     if isinstance(kind, types.UnionType):  # "int | None" reads an int
         kind = next(member for member in typing.get_args(kind) if member is not type(None))
-    parser.add_argument(
-        *names,
-        dest=field.name,
-        type=kind,
-        default=default,
-        choices=meta["choices"],
-        help=" ".join(notes).replace("%", "%%"),
-        metavar=None if meta["choices"] else field.name.upper(),
-    )
+    several = typing.get_origin(kind) is tuple  # "tuple[str, ...]" reads strings
+    how: dict[str, Any] = {
+        "type": typing.get_args(kind)[0] if several else kind,
+        "default": None if several else default,
+        "choices": meta["choices"],
+        "help": " ".join(notes).replace("%", "%%"),
+        "metavar": None if meta["choices"] else field.name.upper(),
+    }
+    if meta["positional"]:
+        parser.add_argument(field.name, nargs="*" if several else "?", **how)
+    elif several:
+        parser.add_argument(*_names(field), dest=field.name, nargs="+", action="extend", **how)
+    else:
+        parser.add_argument(*_names(field), dest=field.name, **how)
+
+
+def _names(field: dataclasses.Field[Any]) -> list[str]:
+    """Underscores may be written as dashes."""
+    spellings = [field.metadata["spelling"] or f"--{field.name}", field.metadata["also"]]
+    return list(dict.fromkeys(name for s in spellings if s for name in (s, s[:2] + s[2:].replace("_", "-"))))
 
 
 def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value: Any) -> None:
     meta = field.metadata
-    name = meta["spelling"] or f"--{field.name}"
-    if value is None:
+    name = field.name.upper() if meta["positional"] else meta["spelling"] or f"--{field.name}"
+    if value is None or value == []:
         if field.default is dataclasses.MISSING:
             parser.error(f"{name} is missing" + (f"; give it, or set ${meta['env']}" if meta["env"] else ""))
         return
@@ -117,5 +140,6 @@ def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value
         parser.error(f"{name} must be at least {meta['at_least']}, not {value}")
     if meta["above"] is not None and value <= meta["above"]:
         parser.error(f"{name} must be above {meta['above']}, not {value}")
-    if meta["below"] is not None and value >= meta["below"]:
-        parser.error(f"{name} must be below {meta['below']}, not {value}")
+    below = _MAX_INT if meta["below"] is None and type(value) is int else meta["below"]
+    if below is not None and value >= below:
+        parser.error(f"{name} must be below {below}, not {value}")

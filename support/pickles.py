@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.errors import UserError
+from support.files import open_file
 
 _SAFE = {
     ("collections", "Counter"): Counter,
@@ -26,7 +27,7 @@ class _RestrictedUnpickler(pickle.Unpickler):
 def load_pickle(path: str | Path) -> Any:
     """Loads a pickle of plain containers; one that would run code is refused."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path, "rb") as file:
             return _RestrictedUnpickler(file).load()
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None

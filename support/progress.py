@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 def progress(
-    items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it", initial: int = 0
+    items: Iterable[Any] | None,
+    label: str,
+    total: int | None = None,
+    unit: str = "it",
+    initial: int = 0,
+    passing: bool = False,
 ) -> tqdm[Any]:
-    """Iterate over it, or give None and call `update(n)`."""
+    """Iterate over it, or give None and call `update(n)`; a `passing` bar vanishes when it is full."""
+    from tqdm import tqdm  # what shows no progress does not need it
+
     terminal = sys.stderr.isatty()
     return tqdm(
         items,
@@ -21,7 +29,8 @@ def progress(
         unit=unit,
         initial=initial,
         mininterval=0.2 if terminal else 30,
+        delay=0 if terminal else 30,
         dynamic_ncols=terminal,
-        leave=terminal,
+        leave=terminal and not passing,
         disable=not terminal and total is not None and total < 1000,
     )

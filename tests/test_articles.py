@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -85,6 +86,12 @@ BAD = {
 def test_bad_files_are_named_in_one_line(tmp_path, content):
     (tmp_path / "7.json").write_bytes(content)
     with pytest.raises(UserError, match=r"7\.json"):
+        read_article(tmp_path / "7.json")
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "7.json")
+    with pytest.raises(UserError, match=r"7\.json cannot be read .a pipe"):
         read_article(tmp_path / "7.json")
 
 

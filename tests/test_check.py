@@ -87,6 +87,7 @@ def test_what_stops_training_is_a_problem_with_its_file_name(data_set, finding, 
         ("abstract without words", changed(abstract=[], extracted=[], score=[])),
         ("a sentence without words", changed(abstract=["a b .", " "], extracted=[0, 1], score=[1, 0])),
         ("a sentence under 5 words", changed(article=["too short .", GOOD["article"][1]])),
+        ("half characters", changed(abstract=["the dam \ud83d broke ."])),
         ("damaged characters", changed(abstract=["caf\ufffd ."])),
         ("capital letters", changed(abstract=["The dam ."])),
         ("full stops glued", changed(article=["the dam above the town broke."])),
@@ -99,6 +100,13 @@ def test_what_training_survives_is_a_remark(data_set, finding, content):
     problems, remarks = findings(data_set)
     assert not problems
     assert [remark for remark in remarks if remark.startswith(f"train {finding}")]
+
+
+@pytest.mark.parametrize("place", [os.mkfifo, Path.mkdir])
+def test_a_pipe_or_folder_in_place_of_an_article_is_named(data_set, place):
+    (data_set / "train" / "1.json").unlink()
+    place(data_set / "train" / "1.json")
+    assert findings(data_set) == (["train not a readable file: 1.json"], [])
 
 
 def test_an_article_of_short_sentences_alone_is_told_apart(data_set):
@@ -170,6 +178,10 @@ def test_the_exit_code_tells(data_set, tmp_path):
         return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True)
 
     assert call(data_set).returncode == 0
+    write(data_set, changed(id="half \ud800"))
+    write(data_set, changed(id="half \ud800"), "train/2.json")
+    result = call(data_set)
+    assert result.returncode == 0 and "id of another article, too: half \\ud800" in result.stdout
     write(data_set, b"")
     result = call(data_set)
     assert result.returncode == 1 and "1.json" in result.stdout and "->" in result.stdout

@@ -178,7 +178,9 @@ def test_golden_labels_are_cut_as_released(golden, tmp_path, case):
     expected = json.loads((golden / "losses.json").read_text())[case]
     (tmp_path / "train").mkdir()
     for index, article in enumerate(expected["batch"]):
-        (tmp_path / "train" / f"{index}.json").write_text(json.dumps({"abstract": ["-"] * 99} | article))
+        n = len(article["extracted"])
+        labelled = {"abstract": ["-"] * n, "score": [0] * n} | article
+        (tmp_path / "train" / f"{index}.json").write_text(json.dumps(labelled))
     store = open_store(tmp_path, "train")
     word_map = store.map_to(Vocabulary.load(golden / "ext_rnn" / "vocab.pkl"))
     batch = collate_extraction(store, word_map, np.arange(len(store)))

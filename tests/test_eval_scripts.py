@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,8 @@ import eval_acl
 import eval_baselines
 import eval_full_model
 import make_eval_references
+import tune_n_ext
+from inference.best_sentences import BaselineOutput, rouge_by_count
 from metrics import meteor, official
 from metrics.scores import load_scores
 from metrics.summaries import read_documents, read_summaries
@@ -72,7 +76,11 @@ def test_rouge_of_a_full_model(data_dir, decoded, command, capsys):
     assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 0
     text = (decode_dir / "rouge.txt").read_text()
     scores = load_scores(decode_dir / "scores.json")
-    assert capsys.readouterr().out == text + scores.rouge.signature + "\n"
+    printed = capsys.readouterr().out
+    assert printed.startswith(text) and printed.endswith(scores.rouge.signature + "\n")
+    plain = scores.rouge.documents[:, :, 2].mean(axis=0)
+    assert "Plain mean of F: ROUGE-1 {:.5f}, ROUGE-2 {:.5f}, ROUGE-L {:.5f}".format(*plain) in printed
+    assert "drawn in the order of the file names" in printed
     assert scores.ids == tuple(range(30)) and scores.rouge.documents.shape == (30, 3, 3)
     assert f"1 ROUGE-L Average_F: {scores.rouge.averages.mean[2, 2]:.5f}" in text
     assert abs(scores.rouge.documents.mean(axis=0) - scores.rouge.averages.mean).max() < 0.01
@@ -130,6 +138,66 @@ def test_the_best_sentences_of_ff_ext_are_scored_not_the_first(tmp_path):
         assert read_summaries(eval_baselines.merge_sentences(tmp_path, n)) == {0: text}
 
 
+@pytest.fixture
+def ff_ext(tmp_path) -> Path:
+    """A data set of two validation articles and an ff-ext's output, whose first sentences are its worst."""
+    articles = {0: ("w x . a b . c d .", "a b .\nc d ."), 1: ("y z . e f . g h .", "e f .\ng h .")}
+    scores = [0.1, 0.9, 0.5]
+    for folder in ("val", "out", *(f"out/output_{k}" for k in range(3))):
+        (tmp_path / folder).mkdir()
+    lines = []
+    for i, (article, abstract) in articles.items():
+        sentences = [f"{text} ." for text in article.removesuffix(" .").split(" . ")]
+        value = {"id": str(i), "article": sentences, "abstract": abstract.split("\n")}
+        (tmp_path / "val" / f"{i}.json").write_text(json.dumps(value))
+        chosen = [{"source": k, "extraction_score": score} for k, score in enumerate(scores)]
+        lines.append(json.dumps({"article": i, "sentences": chosen}))
+        for k, sentence in enumerate(sentences):
+            (tmp_path / "out" / f"output_{k}" / f"{i}.dec").write_text(sentence)
+    (tmp_path / "out" / "alignment.jsonl").write_text("\n".join(lines))
+    log = {"extractor": {"net": "ml_ff_extractor"}, "n_ext": 3, "split": "val", "timing": {}}
+    (tmp_path / "out" / "log.json").write_text(json.dumps(log))
+    return tmp_path
+
+
+def test_the_number_that_is_tuned_is_best_by_the_scores_that_are_reported(ff_ext, command, capsys):
+    """Of every number, tuning gives what eval_baselines.py gives; the first sentences would prefer another one."""
+    chosen = ff_ext / "tuning" / "n.json"
+    arguments = ["--decode_dir", ff_ext / "out", "--data_dir", ff_ext]
+    assert command(tune_n_ext, *arguments, "--path", chosen) == 0
+    tuned = [[float(x) for x in line.split()[1:4]] for line in capsys.readouterr().out.splitlines()[1:4]]
+    assert command(make_eval_references, "--data_dir", ff_ext, "--split", "val") == 0
+    evaluated = []
+    for n in (1, 2, 3):
+        assert command(eval_baselines, "--rouge", "--n_ext", n, *arguments) == 0
+        documents = load_scores(ff_ext / "out" / f"top{n}_scores.json").rouge.documents
+        evaluated.append((100 * documents[:, :, 2].mean(0)).round(2).tolist())
+    assert tuned == evaluated
+    assert json.loads(chosen.read_text())["n_ext"] == 2
+    first = BaselineOutput(ff_ext / "out")
+    first.log["extractor"] = None  # as if they began with the best
+    assert rouge_by_count(first, {0: "a b .\nc d .", 1: "e f .\ng h ."}).mean(1).argmax() + 1 == 3
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"\x89\xff\0", b'{"article":[1],"sentences":5}', b'{"article": 1, "sentences": [{"source": 2}]}']
+)
+def test_without_its_scores_ff_ext_is_not_cut(ff_ext, command, capsys, damaged):
+    alignment = ff_ext / "out" / "alignment.jsonl"
+    alignment.write_bytes(alignment.read_bytes().split(b"\n")[0] + b"\n" + damaged)
+    assert command(eval_baselines, "--rouge", "--n_ext", 2, "--decode_dir", ff_ext / "out", "--data_dir", ff_ext) == 2
+    assert "alignment.jsonl has no scores of article 1" in capsys.readouterr().err
+
+
+def test_reranking_is_timed_apart_from_decoding(golden, tmp_path, decode):
+    common = ["--model_dir", golden / "rl", "--data_dir", golden / "data", "--test"]
+    for beam, timed in ((5, True), (1, False)):
+        decode("decode_full_model", "--path", tmp_path / str(beam), *common, "--beam", beam)
+        timing = json.loads((tmp_path / str(beam) / "log.json").read_text())["timing"]
+        assert ("reranking_seconds" in timing) == timed
+        assert 0 < timing.get("reranking_seconds", 0.001) < timing["seconds"]
+
+
 def test_a_character_that_is_none_does_not_stop_the_references(tmp_path, command):
     (tmp_path / "test").mkdir()
     (tmp_path / "test/0.json").write_text(json.dumps({"id": "0", "article": ["a"], "abstract": ["\ud800 lone"]}))
@@ -174,6 +242,10 @@ def write(name, content):
     return lambda decode_dir: (decode_dir / name).write_bytes(content)
 
 
+def replace(name, make):
+    return lambda decode_dir: ((decode_dir / name).unlink(), make(decode_dir / name))
+
+
 def empty_output(decode_dir):
     shutil.rmtree(decode_dir / "output")
     (decode_dir / "output").mkdir()
@@ -188,6 +260,10 @@ def empty_output(decode_dir):
         (write("output/007.dec", b"x"), "{decode}/output/007.dec is not named <number>.dec"),
         (write("output/5.dec", b"\x89PNG\r\n\x1a\n\0\xff"), "{decode}/output/5.dec is not a text file in UTF-8"),
         (write("output/5.dec", b"a\0b"), "{decode}/output/5.dec is not a text file in UTF-8"),
+        (replace("output/5.dec", Path.mkdir), "{decode}/output/5.dec is not a file"),
+        (replace("output/5.dec", os.mkfifo), "{decode}/output/5.dec is not a file"),
+        (write("log.json", b"[" * 100_000), "{decode}/log.json is not readable JSON"),
+        (write("log.json", b'{"split": ' + b"1" * 5000 + b"}"), "{decode}/log.json is not readable JSON"),
         (empty_output, "{decode}/output holds no <number>.dec file"),
         (lambda decode_dir: shutil.rmtree(decode_dir / "output"), "{decode}/output is not a folder"),
         (remove("log.json"), "{decode}/log.json does not exist"),
@@ -203,6 +279,30 @@ def test_bad_input_is_one_line_and_leaves_no_result(data_dir, decoded, command, 
     assert message.format(decode=decode_dir, refs=data_dir / "refs" / "test") in complaint
     assert complaint.startswith("error: ") and complaint.count("\n") == 1
     assert not (decode_dir / "rouge.txt").exists() and not (decode_dir / "scores.json").exists()
+
+
+def test_a_path_with_braces_is_named_as_it_is(golden, data_dir, tmp_path, command, capsys):
+    decode_dir = Path(shutil.copytree(golden / "decode_dir" / "rl_greedy", tmp_path / "a{0}b{}{x!r}"))
+    (decode_dir / "output" / "7.dec").unlink()
+    assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 2
+    assert f"missing {decode_dir}/output/7.dec, although" in capsys.readouterr().err
+
+
+def test_the_plain_mean_does_not_depend_on_the_numbering(tmp_path, command):
+    """The average of ROUGE-1.5.5 does."""
+    dice = random.Random(0)
+    texts = [[" ".join(dice.choices("abcdefgh", k=8)) for _ in range(2)] for _ in range(40)]
+    found = []
+    for first in (0, 1):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        for i, (summary, reference) in enumerate(texts, first):
+            (folder / f"{i}.dec").write_text(summary)
+            (folder / f"{i}.ref").write_text(reference)
+        assert command(eval_acl, "--rouge", "--decode_dir", folder, "--ref_dir", folder) == 0
+        found.append(load_scores(folder / "scores.json").rouge)
+    assert np.allclose(found[0].plain_mean, found[1].plain_mean, atol=1e-12)
+    assert not np.array_equal(found[0].averages.mean, found[1].averages.mean)
 
 
 def test_one_reference_or_several_is_asked(data_dir, decoded, command, capsys):

@@ -6,6 +6,7 @@ import csv
 import json
 import random
 import re
+import shutil
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from synthetic_runs import make_runs
 from tiny_data import run_python
 
-from report.human_eval.kit import CHOICES, QUESTIONS
+from report.human_eval.kit import CHOICES, QUESTIONS, readable
 from report.human_eval.tally import OUTCOMES, Key, fleiss_kappa, merge, read_answers, read_key, table_4
 from support.errors import UserError
 
@@ -90,7 +91,8 @@ def test_the_key_tells_which_summary_is_whose(kit, runs):
     for item in items_of(kit):
         place = key["items"][item["item"]]
         first, second = (
-            (runs / f"runs/decode/{name}/output/{place['article']}.dec").read_text().split("\n") for name in (A, B)
+            readable((runs / f"runs/decode/{name}/output/{place['article']}.dec").read_text().split("\n"))
+            for name in (A, B)
         )
         assert [item["A"], item["B"]] == ([first, second] if place["A"] == "first" else [second, first])
 
@@ -122,6 +124,22 @@ def test_the_csv_has_the_items_of_the_pages(kit):
     assert [row["item"] for row in rows] == [str(n) for n in range(1, 13)]
     by_number = {item["item"]: item for item in items}
     assert all(row["summary_a"] == "<br>".join(by_number[row["item"]]["A"]) for row in rows)
+
+
+def test_judges_read_text_as_people_write_it():
+    tokens = "`` it 's # 5 -lrb- not $ 7 -rrb- , '' he did n't say ."
+    assert readable([tokens, ""]) == ["“It's #5 (not $7),” he didn't say.", ""]
+
+
+def test_half_a_surrogate_pair_does_not_stop_a_kit(runs, tmp_path):
+    shutil.copytree(runs / "data", tmp_path / "data")
+    for path in (tmp_path / "data/test").glob("*.json"):
+        article = json.loads(path.read_text())
+        path.write_text(json.dumps(article | {"article": ["lone \ud83d half", *article["article"]]}))
+    result = make(runs, tmp_path / "kit", "--data_dir", str(tmp_path / "data"), "--count", "2")
+    assert result.returncode == 0, result.stderr
+    assert all(item["article"][0] == "Lone ? half" for item in items_of(tmp_path / "kit"))
+    assert "Lone ? half" in (tmp_path / "kit/crowd.csv").read_text(encoding="utf-8")
 
 
 def test_a_kit_is_never_overwritten(runs, kit):
@@ -308,6 +326,7 @@ BAD = {
     "choice.json": ({"answers": {"1": {"relevance": "C"}}}, "relevance is 'C', not one of A, B, equal"),
     "empty.json": ({"answers": {}}, "holds no answer"),
     "columns.csv": (b"item,judge\n1,x\n", "has no column kit or Input.kit"),
+    "twice.csv": (b"kit,item,judge,relevance,readability\nKIT,1,x,A,A\nKIT,1,x,B,A\n", "x answered item 1 in two ways"),
     "binary.csv": (b"\xff\xfe\x00", "not a readable CSV file"),
 }
 
@@ -315,7 +334,7 @@ BAD = {
 def test_every_bad_file_of_answers_has_its_line(key, kit, tmp_path):
     for name, (content, _) in BAD.items():
         if isinstance(content, bytes):
-            (tmp_path / name).write_bytes(content)
+            (tmp_path / name).write_bytes(content.replace(b"KIT", key.kit.encode()))
         elif content is not None:
             write_answers(tmp_path / name, key, "x", lambda _: {"relevance": "A"}, content)
     good = write_answers(tmp_path / "good.json", key, "x", lambda _: {"relevance": "A"})
@@ -328,9 +347,26 @@ def test_every_bad_file_of_answers_has_its_line(key, kit, tmp_path):
         assert line.startswith("error: ") and name in line and expected in line
 
 
-def test_a_key_that_is_none_is_told(tmp_path):
-    (tmp_path / "key.json").write_text('{"kit": 1}')
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kit": None}, {"kit": 1}, {"systems": "ab"}, {"systems": ["a"]}, {"systems": [1, 2]}, {"systems": None},
+        {"items": {}}, {"items": []}, {"items": {"1": {}}}, {"items": {"1": "A"}},
+    ],
+)  # fmt: skip
+def test_a_key_that_is_none_is_told(kit, tmp_path, change):
+    value = json.loads(kit.with_name("kit.key.json").read_text())
+    (tmp_path / "key.json").write_text(json.dumps(value | change))
     with pytest.raises(UserError, match=r"key.json is not a key"):
+        read_key(tmp_path / "key.json")
+
+
+@pytest.mark.parametrize("place", ["frist", "", None, ["first"], "equal"])
+def test_no_vote_is_lost_by_a_damaged_key(kit, tmp_path, place):
+    value = json.loads(kit.with_name("kit.key.json").read_text())
+    value["items"]["3"]["A"] = place
+    (tmp_path / "key.json").write_text(json.dumps(value))
+    with pytest.raises(UserError, match=r"key.json is damaged: item 3 has A = .*, which is neither first nor second"):
         read_key(tmp_path / "key.json")
 
 
@@ -353,3 +389,10 @@ def test_kappa_is_one_only_if_all_agree_and_below_otherwise(items):
         assert len({vote for votes in items for vote in votes}) == 1
     else:
         assert (kappa == pytest.approx(1)) == all_agree and kappa < 1 + 1e-9
+
+
+@pytest.mark.parametrize("arguments", [(), ("count",)])
+def test_one_of_two_commands_is_asked_for(arguments):
+    result = run_python("-m", "report.human_eval", *arguments)
+    assert result.returncode == 2
+    assert result.stderr == "error: python -m report.human_eval make|tally: which of the two?\n"

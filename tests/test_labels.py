@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from tiny_data import contents, kill_when, random_pairs, run_python, texts, write_split
 
-from data.articles import article_path, read_article
+from data.articles import Article, article_path, read_article, write_article
+from data.inspection import inspect_split
 from data.labels import label_split, proxy_labels
+from data.store import open_store
+from support.errors import UserError
 
 
 def lcs(a: list[str], b: list[str]) -> int:
@@ -65,6 +70,56 @@ def test_labelled_articles_are_skipped_and_implausible_labels_replaced(tmp_path)
     assert found == [[0], [1], [1], [1], [1], [1]]
     assert label_split(tmp_path, "train", workers=1, force=True) == (6, 0)
     assert read_article(article_path(tmp_path, "train", 0)).extracted == [1]
+
+
+scores = st.one_of(st.none(), st.lists(st.sampled_from([0, 0.5, 1, 1.5, -0.1, float("nan"), 10**400]), max_size=3))
+labels = st.one_of(st.none(), st.lists(st.integers(-1, 3), max_size=3))
+short = st.lists(st.sampled_from(["a b", "c", ""]), max_size=3)
+
+
+@settings(deadline=None)
+@given(short, short, labels, scores)
+@example(["a"], ["a"], [0], [1.5])
+@example(["a"], ["a"], [0], [float("nan")])
+@example(["a", "b"], ["a", "b"], [0], [1.0])
+@example(["a", "b"], ["a", "b"], [0, 0], [1.0, 1.0])
+@example(["a"], ["a"], None, [1.0])
+def test_labelling_checking_and_the_store_agree_on_what_fits(tmp_path_factory, article, abstract, extracted, score):
+    root = tmp_path_factory.mktemp("agree")
+    path = article_path(root, "train", 0)
+    path.parent.mkdir()
+    write_article(path, Article("x", article, abstract, extracted, score))
+    unlabelled = extracted is None and score is None
+    findings = inspect_split(path.parent, workers=1).counts
+    assert findings["no labels"] == unlabelled
+    refused = False
+    try:
+        open_store(root, "train", workers=1)
+    except UserError as error:
+        refused = "train/0.json: the labels do not fit" in str(error)
+        assert refused
+    assert findings["bad labels"] == refused
+    assert label_split(root, "train", workers=1) == ((1, 0) if unlabelled or refused else (0, 1))
+    assert len(open_store(root, "train", workers=1)) == 1 and not inspect_split(path.parent, 1).counts["bad labels"]
+
+
+def test_two_at_once_and_other_peoples_files_do_not_disturb_each_other(tmp_path):
+    write_split(tmp_path / "data", "train", random_pairs(1500))
+    for name in (".0.json.swp", ".0.json.backup_1"):
+        (tmp_path / "data" / "train" / name).write_text("a user's")
+    left = tmp_path / "data" / "train" / ".0.json.abcd_123.tmp"
+    left.write_text("half an article")
+    script = ["make_extraction_labels.py", "--data_dir", str(tmp_path / "data"), "--split", "train", "--workers", "1"]
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda _: run_python(*script), range(2)))
+    assert [result.returncode for result in results] == [0, 0], results
+    assert sorted(result.stdout for result in results) == [
+        "train: 0 articles labelled, 1,500 had labels already\n",
+        "train: 1,500 articles labelled, 0 had labels already\n",
+    ]
+    assert "waits" in "".join(result.stderr for result in results)
+    hidden = sorted(path.name for path in (tmp_path / "data" / "train").glob(".*"))
+    assert hidden == [".0.json.backup_1", ".0.json.swp"]
 
 
 def test_other_fields_survive(tmp_path):

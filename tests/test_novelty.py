@@ -11,7 +11,7 @@ import pytest
 from metrics import novelty, repetition
 from metrics.ngram_table import ORDERS, percentages, words
 from metrics.summaries import escape, read_summaries, unescape
-from support.errors import run
+from support.errors import UserError, run
 
 
 def test_novel_ngrams_by_hand():
@@ -92,3 +92,10 @@ def test_bad_input_is_one_line(golden, decoded, monkeypatch, capsys, damage, mes
         command(monkeypatch, novelty, decoded / "rl_greedy", decoded / "rl_beam5", "--data_dir", golden / "data")
     complaint = capsys.readouterr().err
     assert stopped.value.code == 2 and message in complaint and complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize("article", [[], {"article": ["a"]}, {"article": "a b", "abstract": ["a"]}, {"abstract": [1]}])
+def test_what_is_no_article_is_named(tmp_path, article):
+    (tmp_path / "0.json").write_text(json.dumps(article))
+    with pytest.raises(UserError, match=r"0\.json is not an article"):
+        percentages(novelty.novel, {"system": {0: "a"}}, tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from tiny_data import kill_when
 
 from support.errors import UserError
-from support.parallel import chunks, map_in_order
+from support.parallel import map_in_order, map_pieces
 
 
 def slow_first(number: int) -> int:
@@ -44,8 +44,20 @@ def test_a_worker_that_dies_is_told():
         list(map_in_order(vanish, range(6), 2))
 
 
-def test_chunks_tile_the_range():
-    assert chunks(7, 3) == [range(3), range(3, 6), range(6, 7)] and chunks(0, 3) == []
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_piece_comes_with_its_result(workers):
+    pieces = [range(3), range(3, 6), range(6, 7)]
+    assert list(map_pieces(sum, iter(pieces), workers, "adding", 7)) == list(zip(pieces, [3, 12, 6], strict=True))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_long_stream_is_read_a_few_items_ahead_of_the_results(workers):
+    taken = []
+    stream = (taken.append(number) or number for number in range(1000))
+    results = map_in_order(abs, stream, workers)
+    assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
+    assert 5 <= len(taken) <= 5 + 2 * workers + 2
+    results.close()
 
 
 def leave_trace(folder: str) -> None:

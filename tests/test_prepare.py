@@ -166,7 +166,54 @@ def test_hub_jsonl_with_other_column_names(tmp_path):
     }  # fmt: skip
 
 
+def test_hub_follows_lines_where_a_text_has_them(tmp_path):
+    texts = ["It rained. It stopped.\nThen sun", "It rained. It stopped."]
+    rows = [json.dumps({"article": text, "highlights": "Rain"}) for text in texts]
+    source = write(tmp_path / "test.jsonl", "\n".join(rows))
+    prepare("hub", tmp_path / "out", "--test", source)
+    assert article(tmp_path / "out")["article"] == ["it rained . it stopped .", "then sun ."]
+    assert article(tmp_path / "out", index=1)["article"] == ["it rained .", "it stopped ."]
+    prepare("hub", tmp_path / "sentences", "--test", source, "--units", "sentences")
+    assert article(tmp_path / "sentences")["article"] == ["it rained .", "it stopped .", "then sun ."]
+
+
+def test_a_sentence_in_brackets_gets_no_second_stop_inside_a_paragraph(tmp_path):
+    text = "It rained. (Nobody minded.) It stopped (at last)"
+    source = write(tmp_path / "test.jsonl", json.dumps({"article": text, "highlights": "Rain"}))
+    prepare("hub", tmp_path / "out", "--test", source)
+    expected = ["it rained .", "-lrb- nobody minded . -rrb-", "it stopped -lrb- at last -rrb- ."]
+    assert article(tmp_path / "out")["article"] == expected
+
+
+@pytest.mark.parametrize("format", ["hub", "jsonl"])
+def test_a_summary_in_one_string_can_be_split(tmp_path, format):
+    source = write(tmp_path / "test.jsonl", json.dumps({"article": "it rained .", "highlights": "rain . no sun ."}))
+    prepare(format, tmp_path / "one", "--test", source)
+    assert article(tmp_path / "one")["abstract"] == ["rain . no sun ."]
+    prepare(format, tmp_path / "two", "--test", source, "--abstract_units", "sentences")
+    assert article(tmp_path / "two")["abstract"] == ["rain .", "no sun ."]
+    with pytest.raises(UserError, match="--force"):
+        prepare(format, tmp_path / "one", "--test", source, "--abstract_units", "sentences")
+
+
 # --- sentence lists ---
+
+
+@pytest.mark.parametrize("text", ["It rained. It stopped.", ["It rained.", "It stopped."]])
+def test_jsonl_with_raw_text_points_to_hub(tmp_path, text):
+    source = write(tmp_path / "test.jsonl", json.dumps({"article": text, "abstract": ["Rain."]}))
+    with pytest.raises(UserError, match=r"test\.jsonl looks like raw text.*data\.prepare hub"):
+        prepare("jsonl", tmp_path / "out", "--test", source)
+    assert not (tmp_path / "out" / "test").exists()
+    prepare("jsonl", tmp_path / "out", "--test", source, "--tokenizer", "python", "--units", "sentences")
+    assert article(tmp_path / "out")["article"] == ["it rained .", "it stopped ."]
+
+
+def test_half_characters_reach_the_articles_and_not_the_tables(tmp_path):
+    source = write(tmp_path / "test.jsonl", '{"id": "\\ud800", "article": ["a \\udfff ."], "abstract": []}')
+    prepare("jsonl", tmp_path / "out", "--test", source)
+    assert article(tmp_path / "out") == {"id": "\ud800", "article": ["a \udfff ."], "abstract": []}
+    assert manifest(tmp_path / "out")[1] == ["test", "0", "?", ""]
 
 
 def test_jsonl_keeps_tokens_and_takes_packed_files(tmp_path):
@@ -253,6 +300,21 @@ def test_duc_keeps_every_reference(tmp_path):
     assert "AP-3\t\tno reference\n" in left_out and "AP-9\t\tno such document\n" in left_out
 
 
+def test_duc_with_sentence_breaks_where_the_number_is_a_sentence_too(tmp_path):
+    def marked(number: int, text: str) -> str:
+        return f'<s docid="AP-1" num="{number}" wdcount="1"> {text}</s>\n'
+
+    text = marked(3, "The dam broke.") + marked(4, "It rained &amp; rained.")
+    head = f"<DOCNO>\n{marked(1, 'AP-1')}</DOCNO>\n<HEAD>{marked(2, 'no')}</HEAD>\n"
+    document = f"<DOC>\n{head}<TEXT>\n{text}</TEXT></DOC>"
+    write(tmp_path / "docs.with.sentence.breaks" / "d061j" / "AP-1.S", document)
+    write(tmp_path / "abs" / "perdocs", '<SUM DOCREF="AP-1">Dam broke.</SUM>')
+    folders = ["--documents", tmp_path / "docs.with.sentence.breaks", "--abstracts", tmp_path / "abs"]
+    prepare("duc", tmp_path / "out", *folders)
+    found = article(tmp_path / "out")
+    assert found["id"] == "AP-1" and found["article"] == ["the dam broke .", "it rained & rained ."]
+
+
 def test_duc_units_lines_trusts_sentence_tags(tmp_path):
     write(tmp_path / "AP-2.S", "<DOC><DOCNO>AP-2</DOCNO><TEXT><s>One. Two</s></TEXT></DOC>")
     write(tmp_path / "AP-2.A", "Sum")
@@ -321,8 +383,7 @@ def test_an_interrupted_run_is_taken_up_and_gives_the_same(tmp_path, monkeypatch
         for i in range(25)
     ]
     source = write(tmp_path / "train.jsonl", "\n".join(map(json.dumps, rows)))
-    monkeypatch.setattr(writing, "_CHUNK", 4)
-    monkeypatch.setattr(writing, "_CHUNKS_A_WORKER", 2)
+    monkeypatch.setattr(writing, "_PIECE", 4)
     prepare("jsonl", tmp_path / "whole", "--train", source, "--workers", 1)
 
     written = []
@@ -339,13 +400,87 @@ def test_an_interrupted_run_is_taken_up_and_gives_the_same(tmp_path, monkeypatch
         prepare("jsonl", tmp_path / "broken", "--train", source, "--workers", 1)
     assert not (tmp_path / "broken" / "train").exists()
     kept = (tmp_path / "broken" / ".preparing" / "train" / "3.json").stat().st_mtime_ns
-    write(tmp_path / "broken" / ".preparing" / "train" / ".17.json.half", "left by kill -9")
+    write(tmp_path / "broken" / ".preparing" / "train" / ".17.json.abcd0123.tmp", "left by kill -9")
     prepare("jsonl", tmp_path / "broken", "--train", source, "--workers", 1)
     assert (tmp_path / "broken" / "train" / "3.json").stat().st_mtime_ns == kept
     for name in ["manifest.tsv", "vocab_cnt.pkl", *(f"train/{i}.json" for i in range(25))]:
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert len(list((tmp_path / "broken" / "train").iterdir())) == 25
     assert not (tmp_path / "broken" / ".preparing").exists()
+
+
+STATE = Path(".preparing") / "train.json"
+
+
+def interrupted(folder: Path, monkeypatch) -> Path:
+    """A preparation of ten documents that ended after six of them, in pieces of three."""
+    rows = [{"id": str(i), "article": [f"sentence {i} ."] if i % 4 else [], "abstract": ["a ."]} for i in range(10)]
+    source = write(folder / "train.jsonl", "\n".join(map(json.dumps, rows)))
+    monkeypatch.setattr(writing, "_PIECE", 3)
+    real = writing.write_article
+    prepare("jsonl", folder / "whole", "--train", source, "--workers", 1)
+
+    def failing(path, article):
+        if article.id == "7":
+            raise KeyboardInterrupt
+        real(path, article)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(writing, "write_article", failing)
+        prepare("jsonl", folder / "out", "--train", source, "--workers", 1)
+    return source
+
+
+def assert_whole(folder: Path) -> None:
+    names = {path.relative_to(folder / "whole") for path in (folder / "whole").rglob("*") if path.is_file()}
+    assert names == {path.relative_to(folder / "out") for path in (folder / "out").rglob("*") if path.is_file()}
+    for name in names:
+        assert (folder / "out" / name).read_bytes() == (folder / "whole" / name).read_bytes(), name
+
+
+def test_an_unfinished_preparation_in_pieces_of_another_size_begins_anew(tmp_path, monkeypatch):
+    source = interrupted(tmp_path, monkeypatch)
+    assert json.loads((tmp_path / "out" / STATE).read_text())["piece"] == 3
+    monkeypatch.setattr(writing, "_PIECE", 5)
+    prepare("jsonl", tmp_path / "out", "--train", source, "--workers", 1)
+    assert_whole(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "done", [5, [1], {"0": 5}, {"0": [[], []], "x": [[], []]}, {"0": [["a"], []]}, {"9": [[], []]}, {"0": [[]]}]
+)
+def test_a_damaged_record_of_an_unfinished_preparation_loses_no_article(tmp_path, monkeypatch, done, capsys):
+    source = interrupted(tmp_path, monkeypatch)
+    state = json.loads((tmp_path / "out" / STATE).read_text())
+    write(tmp_path / "out" / STATE, json.dumps(state | {"done": done}))
+    prepare("jsonl", tmp_path / "out", "--train", source, "--workers", 1)
+    assert_whole(tmp_path)
+    assert "note: 3 of them have no text (0.json, 4.json, 8.json)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["", "[", "[]", "[1]", '"a"', "[" * 100_000])
+def test_an_unreadable_record_of_an_unfinished_preparation_begins_anew(tmp_path, monkeypatch, content):
+    source = interrupted(tmp_path, monkeypatch)
+    write(tmp_path / "out" / STATE, content)
+    prepare("jsonl", tmp_path / "out", "--train", source, "--workers", 1)
+    assert_whole(tmp_path)
+
+
+def test_an_article_that_vanished_from_an_unfinished_preparation_is_written_again(tmp_path, monkeypatch):
+    source = interrupted(tmp_path, monkeypatch)
+    (tmp_path / "out" / ".preparing" / "train" / "1.json").unlink()
+    prepare("jsonl", tmp_path / "out", "--train", source, "--workers", 1)
+    assert_whole(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["[", "[]", "[1]", '{"train": 5}', '{"train": {"articles": "many"}}'])
+def test_a_damaged_record_of_what_is_prepared_is_named(stories, content):
+    prepare("stories", stories / "out", *story_flags(stories))
+    write(stories / "out" / "prepared.json", content)
+    before = (stories / "out" / "train" / "0.json").stat().st_mtime_ns
+    with pytest.raises(UserError, match=r"prepared\.json"):
+        prepare("stories", stories / "out", *story_flags(stories))
+    assert (stories / "out" / "train" / "0.json").stat().st_mtime_ns == before
 
 
 def test_any_number_of_workers_gives_the_same(stories):

@@ -1,4 +1,5 @@
-"""The README's commands: blocks of them are run in toy size and in their order, others are checked against --help."""
+"""The commands of README.md and docs/REPRODUCING.md: blocks are run in toy size, in their order; the rest is checked
+against --help."""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ from pipeline.presets import TINY
 from pipeline.stage import flags
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```bash\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
-INLINE = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", README, flags=re.DOTALL | re.MULTILINE))
+PAGES = [(ROOT / name).read_text(encoding="utf-8") for name in ("docs/REPRODUCING.md", "README.md")]
+TEXT = "\n".join(PAGES)
+BLOCKS = re.findall(r"^```bash\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
+INLINE = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", TEXT, flags=re.DOTALL | re.MULTILINE))
 LOOKS_LIKE_A_COMMAND = re.compile(r"(python|torchrun) |\./\w|scripts/\w+\.sh")
 SIZES = {"train": 24, "val": 12, "test": 6}
 
@@ -35,7 +37,7 @@ def tiny(stage: str) -> list[str]:
     return flags(TINY.flags[stage])
 
 
-# What is added to a command of the README to make it a toy; a command that is not here is not known.
+# What is added to a command to make it a toy; a command that is not here is not known.
 TOY = {
     "reproduce.sh": ["--dry-run"],
     "data.prepare": ["--tokenizer", "python", "--workers", "1"],
@@ -74,7 +76,7 @@ class Command(NamedTuple):
         """The program that gets the arguments."""
         if self.launcher == "sh":
             text = (ROOT / self.target).read_text(encoding="utf-8")
-            return ROOT / ("scripts/bench_table5.py" if "bench_table5.py" in text else "pipeline/__main__.py")
+            return ROOT / ("scripts/bench_table5.py" if "bench_table5" in text else "pipeline/__main__.py")
         if self.target.endswith(".py"):
             return ROOT / self.target
         module = ROOT / self.target.replace(".", "/")
@@ -120,10 +122,10 @@ def call(file: Path, *arguments: str) -> int:
 
 @pytest.fixture
 def home(tmp_path, monkeypatch, golden) -> Path:
-    """A folder with all that the README takes as given, for the shell to be in."""
+    """A folder with all that the pages take as given, for the shell to be in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DATA", raising=False)
-    assert call(ROOT / "data/sample.py", "--out", "sample", *flags({**SIZES, "workers": 1})) == 0
+    assert call(ROOT / "sample/__main__.py", "--out", "sample", *flags({**SIZES, "workers": 1})) == 0
     columns: dict[str, list[str]] = {"article": [], "highlights": [], "id": []}
     for split, count in SIZES.items():
         articles = [read_article(article_path("sample", split, i)) for i in range(count)]
@@ -138,7 +140,7 @@ def home(tmp_path, monkeypatch, golden) -> Path:
     (tmp_path / "parquet_files").mkdir()
     for name in ("train", "validation", "test"):
         parquet(tmp_path / "parquet_files" / f"{name}-0.parquet", **columns)
-    shutil.copytree(golden / "rl", tmp_path / "pretrained" / "new")
+    shutil.copytree(golden / "rl", tmp_path / "released" / "new")
     write(tmp_path / "article.txt", " ".join(articles[0].article))
     make_runs(tmp_path / "runs" / "sample", tmp_path / "runs" / "sample" / "data", count=12)
     return tmp_path
@@ -193,7 +195,7 @@ def test_every_command_of_a_block_can_be_tried():
     unknown = [line for line, command in IN_BLOCKS if command.target not in TOY.keys() | NOT_RUN]
     assert not unknown, f"tests/test_readme.py does not know how to try: {unknown}"
     unused = TOY.keys() - {command.target for _, command in IN_BLOCKS}
-    assert not unused, f"the README has no longer: {unused}"
+    assert not unused, f"the pages no longer have: {unused}"
 
 
 @pytest.mark.slow

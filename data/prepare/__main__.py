@@ -13,7 +13,7 @@ from data.count_words import write_word_counts
 from data.prepare import anonymized, duc, hub, jsonl, stories, txt
 from data.prepare.documents import Flags, LeftOut, Preparation
 from data.prepare.tables import LEFT_OUT, replace_rows
-from data.prepare.writing import Plan, SplitReport, prepare_split
+from data.prepare.writing import SplitReport, SplitTask, prepare_split
 from data.vocabulary import COUNTS_FILE
 from support.errors import UserError, run
 from support.flags import parse
@@ -37,8 +37,8 @@ FORMATS = {
     )
 }
 
-# What does not change the result, and the input files, which are recorded split by split.
-_NOT_IN_THE_RECORD = {"out", "workers", "force", "source", "train", "val", "test"}
+# What does not change the result, the input files, which are recorded split by split, and what the rules have.
+_NOT_IN_THE_RECORD = {"out", "workers", "force", "source", "train", "val", "test", "abstract_units"}
 
 
 def main() -> None:
@@ -59,14 +59,14 @@ def prepare(name: str, flags: Flags) -> None:
     _report_left_out(out, preparation.left_out)
     options = {key: value for key, value in vars(flags).items() if key not in _NOT_IN_THE_RECORD}
     for source in preparation.sources:
-        plan = Plan(name, options, preparation.recipe, source)
-        report = prepare_split(out, plan, flags.workers, flags.force)
-        _tell(out, report)
+        task = SplitTask(name, options, preparation.rules, source)
+        report = prepare_split(out, task, flags.workers, flags.force)
+        _print_report(out, report)
         if report.split == "train" and not (report.already_there and (out / COUNTS_FILE).exists()):
             print(write_word_counts(out, flags.workers))
 
 
-def _tell(out: Path, report: SplitReport) -> None:
+def _print_report(out: Path, report: SplitReport) -> None:
     state = "is already prepared" if report.already_there else "articles"
     print(f"{out / report.split}: {report.articles:,} {state}")
     for what, indices in (("text", report.empty_articles), ("summary", report.empty_abstracts)):

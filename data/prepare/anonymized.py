@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.prepare import jsonl
-from data.prepare.documents import Preparation, RawDocument, Recipe, Source, read_text, units_flag
+from data.prepare.documents import Preparation, RawDocument, Source, TextRules, read_text, units_flag
 from data.prepare.splits import split_files
 from data.tokenizer import resolve
 from support.errors import UserError
@@ -58,7 +58,7 @@ def plan(flags: AnonymizedFlags) -> Preparation:
             jsonl.read_documents, rows, flags.encoding
         )  # fmt: skip
         sources.append(Source(split, read, files))
-    return Preparation(sources, Recipe(resolve(flags.tokenizer), flags.units, "lines", True), [])
+    return Preparation(sources, TextRules(resolve(flags.tokenizer), flags.units, flags.abstract_units, True), [])
 
 
 def _read(files: list[Path], encoding: str) -> Iterator[RawDocument]:

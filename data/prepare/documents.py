@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from support.errors import UserError
+from support.files import open_file
 from support.flags import flag
 from support.parallel import available_cores
 
@@ -23,11 +24,11 @@ class RawDocument:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TextRules:
     """How raw lines become tokenised sentences."""
 
     tokenizer: str
-    article_units: str
+    article_units: str  # lines, sentences, or auto: lines where a text has several, else its sentences
     abstract_units: str
     full_stops: bool  # the released rule: a line that lacks its end punctuation gets " ."
 
@@ -54,12 +55,16 @@ class Source:
 @dataclass(frozen=True)
 class Preparation:
     sources: list[Source]
-    recipe: Recipe
+    rules: TextRules
     left_out: list[LeftOut]
 
 
-def units_flag(default: str, help: str = "what becomes a sentence: lines of the source, or sentences") -> Any:
-    return flag(default, help, choices=("lines", "sentences"))
+def units_flag(
+    default: str,
+    help: str = "what becomes a sentence: lines of the source, or sentences",
+    choices: tuple[str, ...] = ("lines", "sentences"),
+) -> Any:
+    return flag(default, help, choices=choices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +86,8 @@ class Flags:
 def read_text(path: Path, encoding: str) -> str:
     """A text file with plain line ends; what is not text is refused."""
     try:
-        content = path.read_bytes()
+        with open_file(path, "rb") as file:
+            content = file.read()
     except OSError as error:
         raise UserError(f"{path} is not readable ({error.strerror})") from None
     if b"\0" in content and not encoding.lower().startswith(("utf-16", "utf-32")):

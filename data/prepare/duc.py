@@ -1,6 +1,7 @@
 """DUC-2002 documents with their reference abstracts, as a test-only set (Table 3).
 
-Documents are files with `<DOC> <DOCNO>..</DOCNO> <TEXT>..</TEXT> </DOC>`, sentences perhaps in `<s>..</s>`.
+Documents are files with `<DOC> <DOCNO>..</DOCNO> <TEXT>..</TEXT> </DOC>`, sentences perhaps in `<s>..</s>` (both
+distributions, `docs` and `docs.with.sentence.breaks`, where even the number is an `<s>` element).
 Abstracts are `<SUM DOCREF="docno" ...>..</SUM>` elements in any files (those named `perdocs`), or plain files
 whose names begin with the document number (`AP880911-0016.A.txt`). Folders may be nested in any way.
 """
@@ -17,8 +18,8 @@ from data.prepare.documents import (
     LeftOut,
     Preparation,
     RawDocument,
-    Recipe,
     Source,
+    TextRules,
     paragraphs,
     read_text,
     units_flag,
@@ -29,7 +30,7 @@ from support.errors import UserError
 from support.flags import flag
 
 _DOCUMENT = re.compile(r"<DOC>(.*?)</DOC>", re.DOTALL | re.IGNORECASE)
-_NUMBER = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL | re.IGNORECASE)
+_NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.DOTALL | re.IGNORECASE)
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.DOTALL | re.IGNORECASE)
 _SENTENCE = re.compile(r"<s(?:\s[^>]*)?>(.*?)</s>", re.DOTALL | re.IGNORECASE)
 _SUMMARY = re.compile(r"<SUM\b([^>]*)>(.*?)</SUM>", re.DOTALL | re.IGNORECASE)
@@ -61,8 +62,8 @@ def plan(flags: DucFlags) -> Preparation:
     left_out = [LeftOut("test", name, "", "no reference") for name in texts if name not in references]
     left_out += [LeftOut("test", name, "", "no such document") for name in references if name not in texts]
     inputs = [*walk(Path(flags.documents)), *walk(Path(flags.abstracts))]
-    recipe = Recipe(resolve(flags.tokenizer), flags.units, "sentences", True)
-    return Preparation([Source("test", lambda: found, inputs, len(found))], recipe, left_out)
+    rules = TextRules(resolve(flags.tokenizer), flags.units, "sentences", True)
+    return Preparation([Source("test", lambda: found, inputs, len(found))], rules, left_out)
 
 
 def _documents(folder: Path, encoding: str) -> dict[str, list[str]]:
@@ -70,10 +71,10 @@ def _documents(folder: Path, encoding: str) -> dict[str, list[str]]:
     texts: dict[str, list[str]] = {}
     for path in walk(folder):
         for match in _DOCUMENT.finditer(read_text(path, encoding)):
-            number = _NUMBER.search(match.group(1))
-            if number is None:
+            number = _plain(" ".join(_NUMBER.findall(match.group(1))[:1]))
+            if not number:
                 raise UserError(f"{path} has a <DOC> without <DOCNO>")
-            texts.setdefault(number.group(1), _blocks("\n\n".join(_TEXT.findall(match.group(1)))))
+            texts.setdefault(number, _blocks("\n\n".join(_TEXT.findall(match.group(1)))))
     if not texts:
         raise UserError(f"{folder} holds no file with a <DOC> element")
     return texts
@@ -113,5 +114,8 @@ def _blocks(markup: str) -> list[str]:
     """Marked sentences, or else paragraphs (blank line, <P> or indentation), without tags."""
     marked = _SENTENCE.findall(markup)
     blocks = marked or paragraphs(_PARAGRAPH.sub("\n\n", markup))
-    cleaned = (" ".join(html.unescape(_TAG.sub(" ", block)).split()) for block in blocks)
-    return [block for block in cleaned if block]
+    return list(filter(None, map(_plain, blocks)))
+
+
+def _plain(markup: str) -> str:
+    return " ".join(html.unescape(_TAG.sub(" ", markup)).split())

@@ -1,4 +1,8 @@
-"""Parquet or jsonl files of data set hubs: raw text in the columns article, highlights and id."""
+"""Parquet or jsonl files of data set hubs: raw text in the columns article, highlights and id.
+
+By default a sentence is a line where an article has several; most hubs have it as one string, which is split into
+sentences. `stories` makes lines, as in the released data: scores of the two are not comparable.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from data.prepare import jsonl
-from data.prepare.documents import Preparation, RawDocument, Recipe, Source, units_flag
+from data.prepare.documents import Preparation, RawDocument, Source, TextRules, units_flag
 from data.prepare.splits import SplitFlags, split_files
 from data.tokenizer import resolve
 from support.errors import UserError
+from support.files import open_file
 from support.flags import flag
 
 
 @dataclass(frozen=True, kw_only=True)
 class HubFlags(SplitFlags):
-    units: str = units_flag("sentences")
+    units: str = units_flag(
+        "auto",
+        "what becomes a sentence; auto takes lines where there are several, else sentences",
+        choices=("auto", "lines", "sentences"),
+    )
     columns: str = flag("article,highlights,id", "names of the columns; the one of the id may be absent")
 
 
@@ -32,7 +41,7 @@ def plan(flags: HubFlags) -> Preparation:
         Source(split, partial(_read, files, columns, flags.encoding), files, _count(files, columns))
         for split, files in split_files(flags, ".parquet", *jsonl.SUFFIXES).items()
     ]
-    return Preparation(sources, Recipe(resolve(flags.tokenizer), flags.units, "lines", True), [])
+    return Preparation(sources, TextRules(resolve(flags.tokenizer), flags.units, flags.abstract_units, True), [])
 
 
 def _read(files: list[Path], columns: list[str], encoding: str) -> Iterator[RawDocument]:
@@ -77,7 +86,7 @@ def _open_parquet(path: Path, columns: list[str]) -> Iterator[Any]:
     import pyarrow.parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with open_file(path, "rb") as content, pyarrow.parquet.ParquetFile(content) as file:
             _require(file.schema_arrow.names, columns[:2], path)
             yield file
     except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.prepare.documents import Flags, walk
+from data.prepare.documents import Flags, units_flag, walk
 from support.errors import UserError
 from support.flags import flag
 
@@ -26,6 +26,7 @@ class SplitFlags(Flags):
     train: str | None = flag(None, "file or folder of the training split, instead of --source")
     val: str | None = flag(None, "file or folder of the validation split, instead of --source")
     test: str | None = flag(None, "file or folder of the test split, instead of --source")
+    abstract_units: str = units_flag("lines", "what becomes a sentence of the summary: its lines, or sentences")
 
 
 def split_files(flags: SplitFlags, *suffixes: str) -> dict[str, list[Path]]:

@@ -1,4 +1,8 @@
-"""CNN/Daily Mail `.story` files, divided by the official url lists."""
+"""CNN/Daily Mail `.story` files, divided by the official url lists.
+
+By default a sentence is a line, as in the released data, where `hub` splits a text without lines into sentences.
+Scores of the two are not comparable; --units sentences makes these files like those.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,8 @@ from data.prepare.documents import (
     LeftOut,
     Preparation,
     RawDocument,
-    Recipe,
     Source,
+    TextRules,
     paragraphs,
     read_text,
     walk,
@@ -63,7 +67,7 @@ def plan(flags: StoryFlags) -> Preparation:
         sources.append(Source(split, partial(_read, found, flags.encoding), lists, len(found)))
     if {source.split for source in sources} == set(SPLITS):
         left_out += [LeftOut("-", name, "", "in no url list") for name in unused]
-    return Preparation(sources, Recipe(resolve(flags.tokenizer), flags.units, "lines", True), left_out)
+    return Preparation(sources, TextRules(resolve(flags.tokenizer), flags.units, flags.abstract_units, True), left_out)
 
 
 def _urls(lists: list[Path], encoding: str) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from support.files import atomic_file
+from support.errors import UserError
+from support.files import atomic_file, open_file
 
 MANIFEST = "manifest.tsv"
 LEFT_OUT = "left_out.tsv"
@@ -17,10 +18,19 @@ def replace_rows(path: Path, split: str, rows: Sequence[Sequence[str]]) -> None:
     kept = [row for row in read_rows(path) if row[0] != split]
     with atomic_file(path) as file:
         for row in [_HEADERS[path.name], *kept, *((split, *row) for row in rows)]:
-            file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
+            file.write("\t".join(map(_cell, row)) + "\n")
 
 
 def read_rows(path: Path) -> list[list[str]]:
     if not path.exists():
         return []
-    return [line.split("\t") for line in path.read_text(encoding="utf-8").split("\n")[1:] if line]
+    try:
+        with open_file(path, encoding="utf-8") as file:
+            return [line.split("\t") for line in file.read().split("\n")[1:] if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not a readable table ({error}); move it away") from None
+
+
+def _cell(text: str) -> str:
+    """On one line, and with question marks for what UTF-8 cannot hold."""
+    return " ".join(text.split()).encode("utf-8", "replace").decode()

@@ -13,8 +13,8 @@ from data.prepare.documents import (
     LeftOut,
     Preparation,
     RawDocument,
-    Recipe,
     Source,
+    TextRules,
     lines,
     paragraphs,
     read_text,
@@ -53,8 +53,8 @@ def plan(flags: TxtFlags) -> Preparation:
         raise UserError(f"no text in {source} has its summary: name.summary.txt beside it, or in --summaries")
     inputs = [texts[name] for name in names] + [summary_of[name] for name in names if name in summary_of]
     read = partial(_read, names, texts, summary_of, flags)
-    recipe = Recipe(resolve(flags.tokenizer), flags.units, flags.units, True)
-    return Preparation([Source(flags.split, read, inputs, len(names))], recipe, left_out)
+    rules = TextRules(resolve(flags.tokenizer), flags.units, flags.units, True)
+    return Preparation([Source(flags.split, read, inputs, len(names))], rules, left_out)
 
 
 def _summaries_in(folder: Path) -> dict[str, Path]:

@@ -1,7 +1,7 @@
 """Raw documents -> OUT/<split>/<index>.json, in several processes, whole or not at all.
 
 A split grows in OUT/.preparing and moves to its place when it is complete. OUT/.preparing/<split>.json lists
-its finished chunks, so that a killed run is taken up where it ended. OUT/prepared.json says how it was made.
+its finished pieces, so that a killed run is taken up where it ended. OUT/prepared.json says how it was made.
 """
 
 from __future__ import annotations
@@ -11,25 +11,24 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
+from cytoolz import concat, partition_all
 
 from data.articles import write_article
-from data.prepare.documents import RawDocument, Recipe, Source
+from data.prepare.documents import RawDocument, Source, TextRules
 from data.prepare.tables import MANIFEST, replace_rows
 from data.prepare.text_rules import to_articles
 from support.errors import UserError
-from support.files import read_json, write_json
-from support.parallel import map_in_order
-from support.progress import progress
+from support.files import read_json, remove_leftovers, write_json
+from support.parallel import map_pieces
 
 RECORD_FILE = "prepared.json"
 _STAGING = ".preparing"
-_CHUNK = 500
-_CHUNKS_A_WORKER = 8
+_Piece = tuple[tuple[int, RawDocument], ...]  # consecutive documents with their indices
+_PIECE = 3000  # articles written at a time by a worker; each time it starts the Stanford tokenizer anew
 
 
 @dataclass(frozen=True)
@@ -41,23 +40,18 @@ class SplitReport:
     already_there: bool = False
 
 
-class _Chunk(NamedTuple):
-    directory: Path
-    number: int
-    documents: list[RawDocument]
-    recipe: Recipe
-
-
 class _Empty(NamedTuple):
     articles: list[int]
     abstracts: list[int]
 
 
 @dataclass(frozen=True)
-class Plan:
+class SplitTask:
+    """A split to prepare, and all that its files depend on."""
+
     format: str
     options: dict[str, Any]
-    recipe: Recipe
+    rules: TextRules
     source: Source
 
     def record(self) -> dict[str, Any]:
@@ -67,54 +61,75 @@ class Plan:
         return {
             "format": self.format,
             "options": self.options,
-            "recipe": asdict(self.recipe),
+            "recipe": asdict(self.rules),
             "inputs": hashlib.sha1(json.dumps([files, self.source.total]).encode()).hexdigest(),
         }
 
 
-def prepare_split(out: Path, plan: Plan, workers: int, force: bool) -> SplitReport:
-    source, record = plan.source, plan.record()
-    finished = _read_record(out).get(source.split)
+def prepare_split(out: Path, task: SplitTask, workers: int, force: bool) -> SplitReport:
+    source, record = task.source, task.record()
+    finished = _read_record(out).get(source.split, {})
     if (out / source.split).exists() and not force:
-        if finished and finished["made_by"] == record:
+        if finished.get("made_by") == record:
             return SplitReport(source.split, finished["articles"], [], [], already_there=True)
         raise UserError(f"{out / source.split} already exists, made of something else; --force replaces it")
     staging = _Staging(out / _STAGING, source.split, record)
-    rows: list[tuple[str, str]] = []
-    bar: tqdm[Any] = progress(None, f"preparing {source.split}", source.total, "article")
-    with bar:
-        for chunk in _write_chunks(plan, staging, workers):
-            rows += [(document.id, document.url) for document in chunk.documents]
-            bar.update(len(chunk.documents))
+    rows = _write_documents(task, staging, workers)
     if not rows:
         raise UserError(f"there is no document for {source.split} in {source.inputs[0]}")
     replace_rows(out / MANIFEST, source.split, [(str(index), *row) for index, row in enumerate(rows)])
-    finished = {"articles": len(rows), "made_by": record}
-    write_json(out / RECORD_FILE, _read_record(out) | {source.split: finished})
+    write_json(out / RECORD_FILE, _read_record(out) | {source.split: {"articles": len(rows), "made_by": record}})
     empty = staging.finish(out / source.split)
     return SplitReport(source.split, len(rows), empty.articles, empty.abstracts)
 
 
+def _write_documents(task: SplitTask, staging: _Staging, workers: int) -> list[tuple[str, str]]:
+    """Writes what is not there yet; returns id and url of every document."""
+    rows: list[tuple[str, str]] = []
+
+    def missing() -> Iterator[_Piece]:
+        for piece in partition_all(_PIECE, enumerate(task.source.read())):
+            rows.extend((document.id, document.url) for _, document in piece)
+            if not staging.has(piece):
+                yield piece
+
+    write, label = partial(_write, staging.directory, task.rules), f"preparing {task.source.split}"
+    for piece, empty in map_pieces(write, missing(), workers, label, task.source.total):
+        staging.mark(piece, empty)
+    return rows
+
+
+def _write(directory: Path, rules: TextRules, piece: _Piece) -> _Empty:
+    indices, documents = zip(*piece, strict=True)
+    articles = to_articles(documents, rules)
+    for index, article in zip(indices, articles, strict=True):
+        write_article(directory / f"{index}.json", article)
+    numbered = list(zip(indices, articles, strict=True))
+    return _Empty(
+        [index for index, article in numbered if not article.article],
+        [index for index, article in numbered if not article.abstract],
+    )
+
+
 class _Staging:
-    """The unfinished split and which of its chunks are done."""
+    """The unfinished split and which of its pieces are done."""
 
     def __init__(self, folder: Path, split: str, made_by: dict[str, Any]) -> None:
         self.directory = folder / split
-        self.done: dict[str, list[list[int]]] = {}
         self._state = folder / f"{split}.json"
-        self._made_by = made_by
-        state = read_json(self._state) if self._state.exists() else {}
-        if state.get("made_by") == made_by:
-            self.done = state["done"]
-        else:
+        self._made_by = {"made_by": made_by, "piece": _PIECE}
+        self._done = _read_done(self._state, self._made_by)
+        if not self._done:
             shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, exist_ok=True)
-        for leftover in self.directory.glob(".*"):  # half-written when the run was killed
-            leftover.unlink()
+        remove_leftovers(self.directory)
 
-    def mark(self, chunk: _Chunk, empty: _Empty) -> None:
-        self.done[str(chunk.number)] = list(empty)
-        write_json(self._state, {"made_by": self._made_by, "done": self.done})
+    def has(self, piece: _Piece) -> bool:
+        return piece[0][0] in self._done and all((self.directory / f"{index}.json").exists() for index, _ in piece)
+
+    def mark(self, piece: _Piece, empty: _Empty) -> None:
+        self._done[piece[0][0]] = empty
+        write_json(self._state, self._made_by | {"done": self._done})
 
     def finish(self, target: Path) -> _Empty:
         if target.exists():
@@ -123,40 +138,30 @@ class _Staging:
         self._state.unlink()
         if not any(self._state.parent.iterdir()):
             self._state.parent.rmdir()
-        in_order = [self.done[number] for number in sorted(self.done, key=int)]
-        articles, abstracts = zip(*in_order, strict=True)
-        return _Empty(list(chain(*articles)), list(chain(*abstracts)))
+        articles, abstracts = zip(*(self._done[start] for start in sorted(self._done)), strict=True)
+        return _Empty(list(concat(articles)), list(concat(abstracts)))
 
 
-def _write_chunks(plan: Plan, staging: _Staging, workers: int) -> Iterator[_Chunk]:
-    """Reads on in waves, so that few documents are in memory at a time."""
-    chunks = (
-        _Chunk(staging.directory, number, documents, plan.recipe)
-        for number, documents in enumerate(_batched(iter(plan.source.read()), _CHUNK))
-    )
-    while wave := list(islice(chunks, workers * _CHUNKS_A_WORKER)):
-        missing = [chunk for chunk in wave if str(chunk.number) not in staging.done]
-        for chunk, empty in zip(missing, map_in_order(_write, missing, workers), strict=True):
-            staging.mark(chunk, empty)
-        yield from wave
-
-
-def _batched(documents: Iterator[RawDocument], size: int) -> Iterator[list[RawDocument]]:
-    while batch := list(islice(documents, size)):
-        yield batch
-
-
-def _write(chunk: _Chunk) -> _Empty:
-    empty = _Empty([], [])
-    for index, article in enumerate(to_articles(chunk.documents, chunk.recipe), chunk.number * _CHUNK):
-        write_article(chunk.directory / f"{index}.json", article)
-        if not article.article:
-            empty.articles.append(index)
-        if not article.abstract:
-            empty.abstracts.append(index)
-    return empty
+def _read_done(path: Path, made_by: dict[str, Any]) -> dict[int, _Empty]:
+    """The empty texts of each finished piece by its first index; none if another preparation, or damage, lies there."""
+    try:
+        state = read_json(path)
+        if {name: state[name] for name in made_by} != made_by:
+            return {}
+        done = {int(start): _Empty(*empty) for start, empty in state["done"].items()}
+        return done if all(type(index) is int for index in concat(concat(done.values()))) else {}
+    except (UserError, LookupError, TypeError, ValueError, AttributeError):
+        return {}
 
 
 def _read_record(out: Path) -> dict[str, Any]:
+    """How each split was made."""
     path = out / RECORD_FILE
-    return dict(read_json(path)) if path.exists() else {}
+    if not path.exists():
+        return {}
+    record = read_json(path)
+    if not isinstance(record, dict) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("articles"), int) for entry in record.values()
+    ):
+        raise UserError(f"{path} is no record of prepared splits; remove it, and --force prepares again what is there")
+    return record

@@ -4,42 +4,66 @@
                                      --data_dir data --out judging
     python -m report.human_eval tally --key judging.key.json answers/*.json
 
-Give each page to three judges, collect the files that they download, and keep the key to yourself.
+`make --help` and `tally --help` list the flags. Give each page to three judges, collect the files that they download,
+and keep the key to yourself.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from report.human_eval.kit import Systems, sample_items, write_kit
 from report.human_eval.tally import JUDGES, Key, Votes, merge, read_answers, read_key, table_4
 from report.layout import FORMATS
 from support.errors import UserError, run
+from support.flags import flag, parse
+
+_PROGRAM = "python -m report.human_eval"
 
 
-def make(args: argparse.Namespace) -> None:
-    if not args.data_dir:
-        raise UserError("where are the articles? give --data_dir or set $DATA")
-    if args.count < 1 or args.batch < 1:
-        raise UserError("--count and --batch must be at least 1")
-    systems = Systems(args.a, args.b)
-    items = sample_items(systems, args.data_dir, args.split or systems.split(), args.count, args.seed)
-    key = args.key or args.out.with_name(args.out.name + ".key.json")
-    pages = write_kit(args.out, key, items, systems, args.seed, args.batch)
-    print(f"{len(items)} items on {pages} pages and in crowd.csv in {args.out}: {JUDGES} judges for each page")
+@dataclass(frozen=True, kw_only=True)
+class Make:
+    a: str = flag(help="decode directory of the system to judge")
+    b: str = flag(help="decode directory of the system to compare it with")
+    out: str = flag(help="new folder for pages and CSV")
+    key: str | None = flag(None, "file of the key; without it <out>.key.json")
+    data_dir: str = flag(help="dataset root", env="DATA")
+    split: str | None = flag(None, "where no log.json names the split")
+    count: int = flag(100, "articles", source="Sec. 6.3", at_least=1)
+    batch: int = flag(10, "articles on a page", at_least=1)
+    seed: int = flag(0, "of the sample and the order")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    answers: tuple[Path, ...] = flag(help="files of the judges, or a crowd platform's .csv", positional=True)
+    key: str = flag(help="file of the key")
+    format: str = flag("terminal", "of the table", choices=FORMATS)
+
+
+def make(arguments: Sequence[str]) -> None:
+    """Writes the pages, the CSV and the key."""
+    flags = parse(Make, make.__doc__ or "", arguments, f"{_PROGRAM} make")
+    systems, out = Systems(Path(flags.a), Path(flags.b)), Path(flags.out)
+    items = sample_items(systems, flags.data_dir, flags.split or systems.split(), flags.count, flags.seed)
+    key = Path(flags.key) if flags.key else out.with_name(out.name + ".key.json")
+    pages = write_kit(out, key, items, systems, flags.seed, flags.batch)
+    print(f"{len(items)} items on {pages} pages and in crowd.csv in {out}: {JUDGES} judges for each page")
     print(f"{key} tells which summary is whose: keep it from the judges")
 
 
-def tally(args: argparse.Namespace) -> int:
-    key = read_key(args.key)
-    files = {path: _read(path, key) for path in args.answers}
+def tally(arguments: Sequence[str]) -> int:
+    """Turns the answers of the judges into Table 4."""
+    flags = parse(Tally, tally.__doc__ or "", arguments, f"{_PROGRAM} tally")
+    key = read_key(Path(flags.key))
+    files = {path: _read(path, key) for path in flags.answers}
     whole = {path: votes for path, votes in files.items() if votes is not None}
     if len(whole) < len(files):
         return 2
-    print(FORMATS[args.format](table_4(merge(whole), key)))
+    print(FORMATS[flags.format](table_4(merge(whole), key)))
     return 0
 
 
@@ -52,29 +76,17 @@ def _read(path: Path, key: Key) -> Votes | None:
         return None
 
 
+COMMANDS: dict[str, Callable[[Sequence[str]], int | None]] = {"make": make, "tally": tally}
+
+
 def main() -> int | None:
-    parser = argparse.ArgumentParser(
-        prog="python -m report.human_eval", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = parser.add_subparsers(required=True, metavar="make|tally")
-    maker = commands.add_parser("make", help="write the pages, the CSV and the key")
-    maker.add_argument("--a", type=Path, required=True, help="decode directory of the system to judge")
-    maker.add_argument("--b", type=Path, required=True, help="decode directory of the system to compare it with")
-    maker.add_argument("--out", type=Path, required=True, help="new folder for pages and CSV")
-    maker.add_argument("--key", type=Path, help="file of the key (default: <out>.key.json)")
-    maker.add_argument("--data_dir", "--data-dir", default=os.environ.get("DATA"), help="dataset root, or $DATA")
-    maker.add_argument("--split", help="where no log.json names the split")
-    maker.add_argument("--count", type=int, default=100, help="articles (default %(default)s)")
-    maker.add_argument("--batch", type=int, default=10, help="articles on a page (default %(default)s)")
-    maker.add_argument("--seed", type=int, default=0, help="of the sample and the order (default %(default)s)")
-    maker.set_defaults(command=make)
-    counter = commands.add_parser("tally", help="turn answers into Table 4")
-    counter.add_argument("--key", type=Path, required=True, help="file of the key")
-    counter.add_argument("--format", choices=FORMATS, default="terminal", help="(default %(default)s)")
-    counter.add_argument("answers", type=Path, nargs="+", help="files of the judges, or a crowd platform's .csv")
-    counter.set_defaults(command=tally)
-    args = parser.parse_args()
-    return args.command(args)
+    command, *arguments = sys.argv[1:] or [""]
+    if command in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    if command not in COMMANDS:
+        raise UserError(f"{_PROGRAM} make|tally: which of the two?")
+    return COMMANDS[command](arguments)
 
 
 if __name__ == "__main__":

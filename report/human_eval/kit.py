@@ -1,5 +1,7 @@
 """A kit for judges: sampled articles with two summaries each, in random order and without names (Sec. 6.3).
 
+Tokenised text is written as people write it, in the same way for both systems.
+
     <out>/batch_1.html ...   self-contained pages, whose answers are downloaded as files
     <out>/crowd.csv          the same items for a crowd platform, texts as HTML
     <out>.key.json           which summary is whose: not for the judges
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.articles import article_path, read_article
+from inference.raw_text import Casing, join, write_sentence
 from metrics.summaries import check_same_ids, read_summaries, unescape
 from report.rows import ROWS
 from report.runs import Run, summary_folder
@@ -78,9 +81,17 @@ def sample_items(systems: Systems, data_dir: str, split: str, count: int, seed: 
         article = read_article(article_path(data_dir, split, index))
         texts = [unescape(summaries[index]).split("\n") for summaries in (first, second)]
         swapped = dice.random() < 0.5
-        a, b = reversed(texts) if swapped else texts
-        items.append(Item(number, index, article.article, article.abstract, a, b, swapped))
+        shown = [article.article, article.abstract, *(reversed(texts) if swapped else texts)]
+        text, reference, a, b = map(readable, shown)
+        items.append(Item(number, index, text, reference, a, b, swapped))
     return items
+
+
+def readable(sentences: Sequence[str]) -> list[str]:
+    """Detokenised; what is no character, such as half of a pair of surrogates, becomes a question mark."""
+    no_casing = Casing([])
+    written = [join(write_sentence(sentence.split(), no_casing)) for sentence in sentences]
+    return [text.encode("utf-8", "replace").decode("utf-8") for text in written]
 
 
 def write_kit(out: Path, key: Path, items: Sequence[Item], systems: Systems, seed: int, batch: int) -> int:

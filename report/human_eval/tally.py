@@ -12,13 +12,16 @@ import numpy as np
 
 from report.human_eval.kit import CHOICES, QUESTIONS
 from report.layout import Cell, Line, Section, Table
-from report.paper_numbers import TABLE_4
+from report.paper_numbers import EQUALLY_GOOD, Preferences
+from report.rows import quoted
 from support.errors import UserError
 from support.files import read_json
 
 JUDGES = 3
-OUTCOMES = ("first", "second", "equal")  # system that is better
+SYSTEMS = ("first", "second")
+OUTCOMES = (*SYSTEMS, "equal")  # system that is better
 _PAPER_ROWS = ("rnn_ext_abs_rl_rerank", "pointer_generator_coverage", "equal")
+_PAPER = {**quoted("4", Preferences), "equal": EQUALLY_GOOD}
 _CROWD_COLUMNS = {"item": "Input.item", "kit": "Input.kit", "judge": "WorkerId"} | {q: f"Answer.{q}" for q in QUESTIONS}
 
 
@@ -30,8 +33,8 @@ class Key(NamedTuple):
     def better(self, item: str, choice: str) -> str:
         if choice == "equal":
             return choice
-        a = self.shown_as_a[item]
-        return a if choice == "A" else next(name for name in OUTCOMES if name != a)
+        a = SYSTEMS.index(self.shown_as_a[item])
+        return SYSTEMS[a if choice == "A" else 1 - a]
 
 
 class Vote(NamedTuple):
@@ -46,9 +49,17 @@ Votes = dict[Vote, str]  # -> one of OUTCOMES
 def read_key(path: Path) -> Key:
     value = read_json(path)
     try:
-        return Key(value["kit"], list(value["systems"]), {item: place["A"] for item, place in value["items"].items()})
+        kit, systems = value["kit"], value["systems"]
+        places = {item: place["A"] for item, place in value["items"].items()}
     except (KeyError, TypeError, AttributeError):
         raise UserError(f"{path} is not a key of report.human_eval make") from None
+    names = isinstance(systems, list) and [type(name) for name in systems] == [str, str]
+    if not (names and isinstance(kit, str) and places):
+        raise UserError(f"{path} is not a key of report.human_eval make: it needs kit, two systems and items")
+    for item, place in places.items():
+        if place not in SYSTEMS:
+            raise UserError(f"{path} is damaged: item {item} has A = {place!r}, which is neither first nor second")
+    return Key(kit, systems, places)
 
 
 def read_answers(path: Path, key: Key) -> Votes:
@@ -66,7 +77,9 @@ def read_answers(path: Path, key: Key) -> Votes:
             if choice := answers.get(question):
                 if choice not in CHOICES:
                     raise UserError(f"{path}, item {item}: {question} is {choice!r}, not one of {', '.join(CHOICES)}")
-                votes[Vote(question, item, judge.strip())] = key.better(item, choice)
+                outcome = key.better(item, choice)
+                if votes.setdefault(Vote(question, item, judge.strip()), outcome) != outcome:
+                    raise UserError(f"{path}: {judge.strip()} answered item {item} in two ways; keep one")
     if not votes:
         raise UserError(f"{path} holds no answer")
     return votes
@@ -87,7 +100,7 @@ def table_4(votes: Votes, key: Key) -> Table:
     lines = []
     for outcome, label, row in zip(OUTCOMES, [*key.systems, "equally good/bad"], _PAPER_ROWS, strict=True):
         ours = [counts[question, outcome] for question in QUESTIONS]
-        paper = TABLE_4[row]
+        paper = _PAPER[row]
         lines.append(Line(label, _cells([*ours, sum(ours)]), _cells([paper.relevance, paper.readability, paper.total])))
     title = f"Table 4: human evaluation (ours: {len({v.judge for v in votes})} judges, {len(key.shown_as_a)} items)"
     return Table(title, ("relevance", "readability", "total"), [Section("", lines)], [*_agreement(votes, key)])

@@ -1,0 +1,30 @@
+"""Settings that docs/DEVIATIONS.md speaks of and no other test holds."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from pipeline.plan import Sources, make_plan
+from pipeline.presets import PRESETS
+from train_abstractor import AbstractorFlags
+from train_extractor_ml import ExtractorFlags
+from train_full_rl import ReinforcementFlags
+from train_pointer_generator import PointerGeneratorFlags
+
+
+def default(flags: type, name: str):
+    return next(field.default for field in fields(flags) if field.name == name)
+
+
+def test_the_learning_rates_are_those_of_the_text():
+    assert default(ReinforcementFlags, "lr") == 0.0001
+    assert default(AbstractorFlags, "lr") == default(ExtractorFlags, "lr") == 0.001
+
+
+def test_the_flat_baseline_has_our_vocabulary_and_word_vectors(tmp_path):
+    sizes = ("vsize", "emb_dim", "n_hidden")
+    assert [default(PointerGeneratorFlags, name) for name in sizes] == [30000, 128, 256]
+    assert [default(AbstractorFlags, name) for name in sizes] == [30000, 128, 256]
+    stages = make_plan(Sources(data=tmp_path / "data"), tmp_path / "runs", PRESETS["paper"]).stages
+    flat = [stage.command for stage in stages if "train_pointer_generator.py" in stage.command]
+    assert [("--w2v" in command, "--init_from" in command) for command in flat] == [(True, False), (False, True)]

@@ -1,0 +1,170 @@
+"""The models in the box: how they are written, loaded and used, and that they still summarise as they did."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from own_summaries import SUMMARIES, read_texts, summarise_own_texts
+
+from checkpoints import pretrained
+from checkpoints.directory import (
+    ABSTRACTOR,
+    AGENT,
+    RNN_EXTRACTOR,
+    best_checkpoint,
+    build_network,
+    load,
+    read_checkpoint,
+    write_checkpoint,
+    write_description,
+)
+from data.vocabulary import Vocabulary
+from decoding import Options, Summarizer
+
+ROOT = Path(__file__).parents[1]
+MODELS = {"": AGENT, "abstractor": ABSTRACTOR, "extractor": RNN_EXTRACTOR}
+in_the_box = pytest.mark.skipif(not pretrained.PRETRAINED.is_dir(), reason="pretrained/ holds no model yet")
+
+
+def write_box(model_dir: Path, ext_dir: Path, out: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        flags = ["--model_dir", model_dir, "--ext_dir", ext_dir, "--out", out]
+        patch.setattr(sys, "argv", ["pretrained", *map(str, flags)])
+        pretrained.main()
+
+
+@pytest.fixture(scope="module")
+def box(golden, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("box") / "pretrained"
+    write_box(golden / "rl", golden / "ext_rnn", out)
+    return out
+
+
+def test_the_box_has_the_released_layout_and_file_format(golden, box):
+    files = {str(path.relative_to(box)) for path in box.rglob("*") if path.is_file()}
+    agent, extractor = (
+        best_checkpoint(golden / name, highest=name == "rl").path.name for name in ("rl", "ext_rnn")
+    )
+    assert files == {
+        "meta.json", "agent_vocab.pkl", f"ckpt/{agent}",
+        "abstractor/meta.json", "abstractor/vocab.pkl", "abstractor/ckpt/ckpt-0-0",
+        "extractor/meta.json", "extractor/vocab.pkl", f"extractor/ckpt/{extractor}",
+    }  # fmt: skip
+    for folder, source in (("", "rl"), ("abstractor", "rl/abstractor"), ("extractor", "ext_rnn")):
+        (path,) = (box / folder / "ckpt").iterdir()
+        assert path.read_bytes()[:2] != b"PK", "a zip file, which the released code's torch cannot read"
+        ours, theirs = read_checkpoint(path), read_checkpoint(golden / source / "ckpt" / path.name)
+        assert "optimizer" not in ours and ours.get("val_metric") == theirs.get("val_metric")
+        state = theirs["state_dict"]
+        assert list(ours["state_dict"]) == list(state)
+        for name, weight in ours["state_dict"].items():
+            assert weight.dtype == torch.float16 and torch.equal(weight, state[name].half())
+        assert json.loads((box / folder / "meta.json").read_text()) == json.loads(
+            (golden / source / "meta.json").read_text()
+        )
+
+
+@pytest.mark.parametrize(("folder", "net"), MODELS.items())
+def test_a_float32_network_takes_the_rounded_weights(box, folder, net):
+    """`load_state_dict` copies into a network's own parameters, here and in the released code."""
+    network = load(box / folder, nets=(net,)).network
+    (path,) = (box / folder / "ckpt").iterdir()
+    rounded = read_checkpoint(path)["state_dict"]
+    assert all(weight.dtype == torch.float32 for weight in network.state_dict().values())
+    assert sum(weight.sum().item() for weight in network.state_dict().values()) == pytest.approx(
+        sum(weight.float().sum().item() for weight in rounded.values())
+    )
+    plain = torch.nn.Linear(3, 2)
+    half = {name: weight.half() for name, weight in plain.state_dict().items()}
+    plain.load_state_dict(half)
+    assert plain.weight.dtype == torch.float32 and torch.equal(plain.weight, half["weight"].float())
+
+
+def test_models_of_the_papers_size_fit_into_45_megabytes(tmp_path, capsys):
+    vocabulary = Vocabulary([f"{n:08d}" for n in range(30004)])  # longer words than real ones
+    words = {"vocab_size": len(vocabulary), "emb_dim": 128, "bidirectional": True}
+    abstractor = {"net": ABSTRACTOR, "net_args": {**words, "n_hidden": 256, "n_layer": 1}}
+    sizes = {**words, "conv_hidden": 100, "lstm_hidden": 256, "lstm_layer": 1}
+    extractor = {"net": RNN_EXTRACTOR, "net_args": sizes}
+    agent = {"net": AGENT, "net_args": {"abstractor": abstractor, "extractor": extractor}}
+    for folder, meta in (("rl", agent), ("rl/abstractor", abstractor), ("ext", extractor)):
+        network = build_network(meta)
+        write_checkpoint(tmp_path / folder, meta["net"], network, 0.0, 0)
+        name = "agent_vocab.pkl" if folder == "rl" else "vocab.pkl"
+        write_description(tmp_path / folder, meta, vocabulary, name)
+    write_box(tmp_path / "rl", tmp_path / "ext", tmp_path / "box")
+    size = sum(path.stat().st_size for path in (tmp_path / "box").rglob("*") if path.is_file())
+    assert 38e6 < size < 45e6 and f"{size / 1e6:.1f} MB" in capsys.readouterr().out
+
+
+def test_weights_beyond_half_precision_are_refused(golden, agent, tmp_path, complaint):
+    path = best_checkpoint(agent, highest=True).path
+    content = torch.load(path, weights_only=True)
+    next(iter(content["state_dict"].values())).view(-1)[0] = 1e6
+    torch.save(content, path, _use_new_zipfile_serialization=False)
+    out = tmp_path / "box"
+    flags = ["--model_dir", agent, "--ext_dir", golden / "ext_rnn", "--out", out]
+    assert "half precision" in complaint("checkpoints.pretrained", *flags)
+    assert not out.exists()
+
+
+def test_pretrained_summarises_raw_text_in_three_lines(box, monkeypatch):
+    monkeypatch.setattr(pretrained, "PRETRAINED", box)
+    text = "Ba1 ba2 went to the mo3. Zu14 said so."
+    summary = Summarizer.pretrained().summarize_raw(text, "python")
+    assert summary and all(line[0].isupper() for line in summary.splitlines())
+    agent = Summarizer.from_agent(box, Options(batch_invariant=True))
+    assert agent.summarize_raw(text, "python") == summary
+
+
+def test_torch_hub_loads_the_summarizer_from_another_folder(box, tmp_path):
+    """With a clone of what is here, since hub looks for the weights beside its hubconf."""
+    clone = tmp_path / "clone"
+    skipped = shutil.ignore_patterns(".*", "runs", "tests", "pretrained", "__pycache__")
+    shutil.copytree(ROOT, clone, ignore=skipped)
+    shutil.copytree(box, clone / "pretrained")
+    code = (
+        f"import torch; summarizer = torch.hub.load({str(clone)!r}, 'fast_abs_rl', source='local', n_sentences=1)\n"
+        "print(summarizer.summarize_raw('Ba1 ba2 went to the mo3. Zu14 said so.', 'python'))"
+    )
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1, done.stderr
+
+
+# --- the model that is shipped
+
+
+def test_the_five_texts_are_long_enough():
+    assert len(read_texts()) == 5 and all(150 <= len(text.split()) <= 300 for text in read_texts())
+
+
+@in_the_box
+def test_the_shipped_files_are_at_most_45_megabytes():
+    assert sum(path.stat().st_size for path in pretrained.PRETRAINED.rglob("*") if path.is_file()) <= 45e6
+
+
+@in_the_box
+def test_the_shipped_model_summarises_as_it_did():
+    for ours, expected in zip(summarise_own_texts(), json.loads(SUMMARIES.read_text(encoding="utf-8")), strict=True):
+        assert ours["extracted"] == expected["extracted"]
+        assert share_of_words(ours["summary"], expected["summary"]) >= 0.9
+
+
+def share_of_words(found: str, expected: str) -> float:
+    common = Counter(found.split()) & Counter(expected.split())
+    return common.total() / max(len(found.split()), len(expected.split()))
+
+
+def test_the_share_of_words_counts_both_ways():
+    assert share_of_words("a b c d", "a b c d") == 1
+    assert share_of_words("a b", "a b c d") == share_of_words("a b c d", "a b") == 0.5
+    assert share_of_words("a a", "a b") == 0.5
