@@ -75,15 +75,16 @@ class Counts(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.launches, self.waits = 0, 0
         self.names: Counter[str] = Counter()
+        self.clear()
 
     def clear(self) -> None:
-        self.launches = self.waits = 0
+        self.launches = self.waits = self.pending = 0  # pending: launches since the host last waited
         self.names.clear()
 
     def launch(self, name: str) -> None:
         self.launches += 1
+        self.pending += 1
         self.names[name] += 1
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -100,9 +101,10 @@ class Counts(TorchDispatchMode):
             (target is not None and not upwards) or (name == "copy_" and not isinstance(args[0], OnGpu))
         )
         reads = name in HOST_READS or (name in INDEXING and _has_mask(args[1]))
-        self.waits += downwards or reads
         if not (downwards or name == "_local_scalar_dense" or name in ALLOCATIONS or _is_view(func)):
             self.launch(name)
+        if downwards or reads:
+            self.waits, self.pending = self.waits + 1, 0
         held_args, held_kwargs = tree_map_only(OnGpu, lambda x: x.held, (args, kwargs))
         if upwards:
             held_kwargs = {**held_kwargs, "device": torch.device("cpu")}
