@@ -19,7 +19,8 @@ from training.rewards import REWARDS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-EXAMPLES = {code.split()[1]: code for code in re.findall(r"^```python\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)}
+BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
+EXAMPLES = {code.split()[1]: code for code in BLOCKS}
 
 
 @pytest.fixture
