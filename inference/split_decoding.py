@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -50,7 +51,7 @@ class SplitFlags(DeviceFlags):
 class DecodeFlags(SplitFlags):
     batch: int = flag(32, "articles that number their unknown words together", at_least=1)
     batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
+    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1, below=10**4)
 
     def settings(self) -> dict[str, Any]:
         """As log.json has them."""
@@ -115,18 +116,24 @@ def decode_split(
     with process_group(flags.may_use_gpu()) as processes:
         builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
         data = {"articles": len(store), "hash": store.articles_digest()}
-        told = {**built.described(), **settings, "split": split, "data": data}
-        in_all(processes, lambda: directory.prepare(told, flags.resume) if processes.main else None)
-        done = directory.finished()
-        wait_for_all()
-        groups = _unfinished_groups(len(store), batch, done)
-        work = _Work(builder, flags.data_dir, split, directory, workers > 1)
-        pieces = list(_pieces(groups[processes.rank :: processes.world], batch, workers))
-        timing = _decode(work, pieces, workers, processes)
-        wait_for_all()
-        if processes.main:
-            directory.close(told, timing if groups else None)
-            _report(directory, timing, len(done))
+        log = {**built.described(), **settings, "split": split, "data": data}
+        with contextlib.ExitStack() as held:
+
+            def claim() -> None:
+                held.enter_context(directory.held())
+                directory.prepare(log, flags.resume)
+
+            in_all(processes, lambda: claim() if processes.main else None)
+            done = directory.finished()
+            wait_for_all()
+            groups = _unfinished_groups(len(store), batch, done)
+            work = _Work(builder, flags.data_dir, split, directory, workers > 1)
+            pieces = list(_pieces(groups[processes.rank :: processes.world], batch, workers))
+            timing = _decode(work, pieces, workers, processes)
+            wait_for_all()
+            if processes.main:
+                directory.close(log, timing if groups else None)
+                _report(directory, timing, len(done))
 
 
 def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[Builder, int, Built, TokenStore]:

@@ -5,6 +5,7 @@ One sentence per line, words joined by a space, `<` and `>` escaped as in the re
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ def decoded_split(decode_dir: Path) -> str:
 
 
 def read_summaries(folder: str | Path) -> dict[int, str]:
-    return {i: read_text(paths[0]) for i, paths in _files(Path(folder), "dec").items()}
+    return {i: _decode(paths[0]) for i, paths in _files(Path(folder), "dec").items()}
 
 
 def read_references(folder: str | Path) -> dict[int, list[str]]:
@@ -61,12 +62,16 @@ def read_references(folder: str | Path) -> dict[int, list[str]]:
         if len(paths) > 1 and (plain := Path(folder) / f"{i}.ref") in paths:
             other = next(path for path in paths if path != plain)
             raise UserError(f"{folder} holds both {plain.name} and {other.name}: one reference or several?")
-    return {i: [read_text(path) for path in paths] for i, paths in files.items()}
+    return {i: [_decode(path) for path in paths] for i, paths in files.items()}
 
 
 def read_text(path: Path) -> str:
     if not path.is_file():
         raise UserError(f"{path} " + ("is not a file" if path.exists() else "does not exist"))
+    return _decode(path)
+
+
+def _decode(path: Path) -> str:
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
@@ -102,13 +107,15 @@ def _files(folder: Path, kind: str, advice: str = "") -> dict[int, list[Path]]:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder{advice}")
     files: dict[int, list[Path]] = {}
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or f".{kind}" not in path.name:
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name.startswith(".") or f".{kind}" not in entry.name:
             continue
-        match = _NAMES[kind].fullmatch(path.name)
+        match = _NAMES[kind].fullmatch(entry.name)
         if not match:
-            raise UserError(f"{path} is not named <number>.{kind}: rename or remove it")
-        files.setdefault(int(match[1]), []).append(path)
+            raise UserError(f"{entry.path} is not named <number>.{kind}: rename or remove it")
+        if not entry.is_file():
+            raise UserError(f"{entry.path} is not a file")
+        files.setdefault(int(match[1]), []).append(Path(entry.path))
     if not files:
         raise UserError(f"{folder} holds no <number>.{kind} file{advice}")
     return files
