@@ -22,7 +22,7 @@ BEAM = 2  # the paper: 5
 @torch.no_grad()
 def blocks(corpus: Corpus, networks: Networks) -> dict[str, str]:
     agent = networks.agent
-    episode = agent.act(*agent.encode(networks.extraction_batch.articles), greedy)
+    episode = agent.act(agent.remember(*agent.encode(networks.extraction_batch.articles)), greedy)
     chosen = episode.extracted()[ARTICLE]
     rewriter = Rewriter(networks.abstractor, corpus.vocabulary, corpus.store, beam=BEAM)
     first = corpus.store.articles.document_offsets[ARTICLE]

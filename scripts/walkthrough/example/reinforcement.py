@@ -24,7 +24,7 @@ def blocks(corpus: Corpus, networks: Networks) -> dict[str, str]:
     agent = networks.agent
     h, mask = agent.encode(networks.extraction_batch.articles)
     dice = iter(DICE.T)
-    episode = agent.act(h, mask, lambda scores: next(dice))
+    episode = agent.act(agent.remember(h, mask), lambda scores: next(dice))
     happened = episode.happened
     values = agent.critic(h, mask, episode.actions)[happened]
 
