@@ -19,7 +19,7 @@ class Flags(SplitFlags):
     model_dir: str = flag(help="directory that train_pointer_generator.py wrote")
     beam: int = flag(4, "beam size", source="Sec. 6.4", at_least=1)
     min_dec_word: int = flag(35, "shortest summary", at_least=0)
-    max_dec_word: int = flag(120, "longest summary", at_least=1)
+    max_dec_word: int = flag(120, "longest summary", at_least=1, below=10**4)
     max_art: int = flag(400, "words read of an article", source="B.3", at_least=1)
 
 

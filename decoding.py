@@ -28,6 +28,7 @@ from inference.raw_text import RawSentence, read_articles
 from inference.readable import Readable, make_readable
 from inference.reranker import Hypothesis, rerank
 from inference.rewriter import Rewriter, Rewriting
+from inference.rewriting import ByFunction, SentenceRewriter, TextRewrite, Unchanged
 from inference.split_decoding import Builder, Built
 from inference.summary import Summary, SummarySentence
 from model.abstractor import Abstractor
@@ -53,14 +54,17 @@ INDEPENDENT = Options(batch_invariant=True)
 class _Bound(NamedTuple):
     store: TokenStore
     extract: Extractor
-    rewriter: Rewriter | None
+    rewriter: SentenceRewriter
 
 
 class Summarizer:
-    """Without an extractor it takes the first sentences; without an abstractor it leaves them as they are."""
+    """Without an extractor it takes the first sentences; without a rewriter it leaves them as they are.
 
-    def __init__(self, extractor: Loaded | None, abstractor: Loaded | None, options: Options) -> None:
-        self.extractor, self.abstractor, self.options = extractor, abstractor, options
+    A rewriter is an abstractor or any function from sentences to sentences.
+    """
+
+    def __init__(self, extractor: Loaded | None, rewriter: Loaded | TextRewrite | None, options: Options) -> None:
+        self.extractor, self.rewriter, self.options = extractor, rewriter, options
         self._bound: _Bound | None = None
 
     @classmethod
@@ -90,6 +94,10 @@ class Summarizer:
         extractor = load(ext_dir, nets=(RNN_EXTRACTOR, FF_EXTRACTOR), device=device) if ext_dir else None
         return cls(extractor, load(abs_dir, nets=(ABSTRACTOR,), device=device) if abs_dir else None, options)
 
+    @property
+    def abstractor(self) -> Loaded | None:
+        return self.rewriter if isinstance(self.rewriter, Loaded) else None
+
     def summarize(self, store: TokenStore, articles: Ints) -> Iterator[Summary]:
         """The articles' summaries in order. Every `options.batch` of them number their unknown words together."""
         _, extract, rewriter = self._bind(store)
@@ -97,11 +105,7 @@ class Summarizer:
         piece = max(1, _ARTICLES_AT_ONCE // group) * group
         for start in range(0, len(articles), piece):
             chosen = articles[start : start + piece]
-            extractions = extract(chosen)
-            if rewriter is None:
-                yield from _extractive(store, chosen, extractions)
-            else:
-                yield from self._rewritten(rewriter, chosen, extractions, group)
+            yield from _rewritten(rewriter, chosen, extract(chosen), group)
 
     def summarize_texts(self, articles: Sequence[Sequence[str]]) -> list[Summary]:
         """Articles as lists of tokenised sentences."""
@@ -131,9 +135,9 @@ class Summarizer:
             k = BASELINE_SENTENCES
         return by_network(self.extractor.network, self.extractor.vocabulary, store, k)
 
-    def _rewriter_for(self, store: TokenStore) -> Rewriter | None:
+    def _rewriter_for(self, store: TokenStore) -> SentenceRewriter:
         if self.abstractor is None:
-            return None
+            return ByFunction(store, cast(TextRewrite, self.rewriter)) if self.rewriter else Unchanged(store)
         return Rewriter(
             cast(Abstractor, self.abstractor.network),
             self.abstractor.vocabulary,
@@ -143,21 +147,6 @@ class Summarizer:
             beam=self.options.beam,
             diversity=self.options.diversity,
         )
-
-    def _rewritten(
-        self, rewriter: Rewriter, articles: Ints, extractions: list[Extraction], group: int
-    ) -> Iterator[Summary]:
-        firsts = rewriter.store.articles.document_offsets[articles].tolist()
-        sentences = [
-            [first + sentence for sentence in extraction.sentences]
-            for first, extraction in zip(firsts, extractions, strict=True)
-        ]
-        starts = range(0, len(articles), group)
-        groups = [np.array(list(chain.from_iterable(sentences[i : i + group])), np.int64) for i in starts]
-        hypotheses = iter(rewriter.hypotheses(groups))
-        for article, extraction in zip(articles.tolist(), extractions, strict=True):
-            own = [next(hypotheses) for _ in extraction.sentences]
-            yield Summary(article, _assemble(rewriter, extraction, _choose(own)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,31 +168,34 @@ class SummarizerBuilder(Builder):
         return Built(summarizer, summarizer.abstractor, summarizer.extractor)
 
 
+def _rewritten(
+    rewriter: SentenceRewriter, articles: Ints, extractions: list[Extraction], group: int
+) -> Iterator[Summary]:
+    firsts = rewriter.store.articles.document_offsets[articles].tolist()
+    sentences = [
+        [first + sentence for sentence in extraction.sentences]
+        for first, extraction in zip(firsts, extractions, strict=True)
+    ]
+    starts = range(0, len(articles), group)
+    groups = [np.array(list(chain.from_iterable(sentences[i : i + group])), np.int64) for i in starts]
+    hypotheses = iter(rewriter.hypotheses(groups))
+    for article, extraction in zip(articles.tolist(), extractions, strict=True):
+        own = [next(hypotheses) for _ in extraction.sentences]
+        yield Summary(article, _assemble(rewriter, extraction, _choose(own)))
+
+
 def _choose(hypotheses: list[list[Rewriting]]) -> list[Rewriting]:
     if all(len(found) == 1 for found in hypotheses):
         return [found[0] for found in hypotheses]
-    best = rerank([[Hypothesis(h.words.tolist(), h.score) for h in found] for found in hypotheses])
+    best = rerank([[Hypothesis(h.words.tolist(), h.score or 0.0) for h in found] for found in hypotheses])
     return [found[place] for found, place in zip(hypotheses, best, strict=True)]
 
 
-def _assemble(rewriter: Rewriter, extraction: Extraction, rewritings: list[Rewriting]) -> list[SummarySentence]:
+def _assemble(
+    rewriter: SentenceRewriter, extraction: Extraction, rewritings: list[Rewriting]
+) -> list[SummarySentence]:
+    store, own = rewriter.store, rewriter.own
     return [
-        SummarySentence(rewriter.text(new.words), source, score, new.score, new.copied, new.replaced)
+        SummarySentence(store.text(new.words, own), source, score, new.score, new.copied, new.replaced)
         for new, source, score in zip(rewritings, extraction.sentences, extraction.scores, strict=True)
     ]
-
-
-def _extractive(store: TokenStore, articles: Ints, extractions: list[Extraction]) -> Iterator[Summary]:
-    for article, extraction in zip(articles.tolist(), extractions, strict=True):
-        first = store.articles.sentence_range(article).start
-        yield Summary(
-            article,
-            [
-                SummarySentence(_words(store, first + source), source, score)
-                for source, score in zip(extraction.sentences, extraction.scores, strict=True)
-            ],
-        )
-
-
-def _words(store: TokenStore, sentence: int) -> list[str]:
-    return [store.lexicon[word] for word in store.articles.sentence(sentence).tolist()]

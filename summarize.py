@@ -20,8 +20,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from cytoolz import partition_all
-
 from data.tokenizer import CHOICES, resolve
 from inference.doubts import doubts
 from inference.input_texts import read_texts
@@ -38,7 +36,7 @@ if TYPE_CHECKING:  # torch takes seconds: what can be told or begun without it c
     from inference.summary_files import Item, Results
 
 _FEW = 32  # texts that one process with one thread summarises at once
-_PIECE = 128  # texts that a process takes at a time
+_PIECE = 32  # texts that a process takes at a time, and that are written together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +170,8 @@ def _in_pieces(
     builder: SummarizerBuilder, tokenizer: str, items: list[Item], workers: int
 ) -> Iterator[tuple[Item, Readable]]:
     """In order, by several processes."""
+    from cytoolz import partition_all
+
     from support.progress import progress
 
     size = min(_PIECE, -(-len(items) // (4 * workers)) or 1)

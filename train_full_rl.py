@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple, cast
 
 from checkpoints.directory import (
     ABSTRACTOR,
@@ -19,45 +16,41 @@ from checkpoints.directory import (
     Loaded,
     Meta,
     load,
-    load_weights,
-    read_checkpoint,
     write_checkpoint,
     write_description,
 )
-from data.batching import ArticleData
-from data.documents import Ints
-from data.store import TokenStore, open_store
+from data.batching import TOGETHER, ArticleData
+from data.store import TokenStore
+from data.vocabulary import Vocabulary
 from inference.rewriter import Rewriter
-from metrics.sentence_rouge import REWARDS
+from inference.rewriting import Unchanged
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
 from model.extractor import RnnExtractor
-from support.errors import run
+from support.errors import UserError, run
 from support.flags import flag, parse
+from support.processes import in_all
 from training.config import TrainingFlags
-from training.reinforcement import ActorCriticTraining, Environment, RewardFlags, Rewrite
-from training.rewriting_cache import RewritingCache
+from training.reinforcement import ActorCriticTraining, Environment
+from training.rewards import RewardFlags
+from training.rewriting_cache import RewritingCache, check_place
 from training.session import optimisation_record, training_session
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReinforcementFlags(TrainingFlags):
-    ext_dir: str = flag(help="directory of a trained rnn-ext")
+class ReinforcementFlags(TrainingFlags, RewardFlags):
+    ext_dir: str | None = flag(None, "directory of a trained rnn-ext to start from")
+    init_from: str | None = flag(None, "or of a trained agent, whose vocabulary and sizes are kept", also="--ckpt")
     abs_dir: str | None = flag(None, "directory of a trained abstractor; without it the agent is extractive")
-    ckpt: str | None = flag(None, "checkpoint file of an agent of the same size to start from")
     variant: str = flag(
         "paper",
         "recurrent critic and detached baseline, or what the released code does",
         choices=["paper", "released"],
     )
-    reward: str = flag("rouge-l", "reward of each extraction", source="Eq. 7", choices=list(REWARDS))
-    stop_reward: str = flag("rouge-1", "reward of stopping", source="3.2", choices=list(REWARDS))
-    stop: float = flag(1.0, "weight of the stop reward", above=0)
-    gamma: float = flag(0.95, "discount factor", source="B.2", at_least=0)
     lr: float = flag(1e-4, "learning rate", source="B.2", above=0)
     ckpt_freq: int = flag(1000, "updates between validations", at_least=1)
     patience: int = flag(3, "validations without improvement before training ends", at_least=1)
-    max_dec_word: int = flag(30, "words of a rewritten sentence", source="B.2", at_least=1)
+    max_dec_word: int = flag(30, "words of a rewritten sentence", source="B.2", at_least=1, below=10**4)
     max_sent: int = flag(300, "sentences kept of an article", at_least=1)
     max_abs_batch: int | None = flag(None, "sentences rewritten at once (default: by device)", at_least=1)
     max_rewritings: int = flag(2_000_000, "rewritten sentences kept in memory, about 130 bytes each", at_least=1)
@@ -66,46 +59,70 @@ class ReinforcementFlags(TrainingFlags):
 
 def main() -> None:
     flags = parse(ReinforcementFlags, __doc__ or "")
+    check(flags)
     with training_session(flags) as session:
-        extractor = load(flags.ext_dir, nets=(RNN_EXTRACTOR,))
+        agent, vocabulary, extractor = start(flags)
         abstractor = load(flags.abs_dir, nets=(ABSTRACTOR,), device=session.device) if flags.abs_dir else None
+        stores = session.open_stores()
+        together = 1 if flags.variant == "released" else TOGETHER  # whose rewritings depend on the batch
+        training, validation = (ArticleData(store, vocabulary, flags.max_sent, together) for store in stores)
+        models = {"abstractor": abstractor} if abstractor else {}
         meta = describe(flags, extractor, abstractor)
-        agent = ActorCritic(**extractor.meta["net_args"], recurrent_critic=flags.variant == "paper")
-        agent.start_from(cast(RnnExtractor, extractor.network))
-        if flags.ckpt:
-            load_weights(agent, AGENT, read_checkpoint(flags.ckpt)["state_dict"], Path(flags.ckpt))
-        stores = [open_store(flags.data_dir, split) for split in ("train", "val")]
-        training, validation = (ArticleData(store, extractor.vocabulary, flags.max_sent) for store in stores)
-        session.claim_directory(meta, extractor.vocabulary, "agent_vocab.pkl")
-        cache = None
-        if abstractor:
-            if session.processes.main:
-                keep_abstractor(Path(flags.path, "abstractor"), abstractor)
-            cache = rewriting_cache(flags, abstractor, stores)
-            training_side, validation_side = abstractive(flags, abstractor, stores, cache)
-        else:
-            training_side, validation_side = (Environment(store, extractive(store)) for store in stores)
-        objective = ActorCriticTraining(
-            agent,
-            training_side,
-            validation_side,
-            RewardFlags(flags.gamma, flags.reward, flags.stop_reward, flags.stop),
-            detach_baseline=flags.variant == "paper",
-            device=session.device,
-            directory=Path(flags.path),
-            cache=cache,
-        )
-        try:
-            session.fit(objective, training, validation)
-        finally:
-            if cache and flags.rewritings and session.processes.main:
-                cache.save(flags.rewritings, signature(flags, cast(Loaded, abstractor), stores))
+        with session.directory(meta, vocabulary, stores, "agent_vocab.pkl", models):
+            cache = None
+            if abstractor:
+                kept = Path(flags.path, "abstractor")
+                in_all(session.processes, lambda: keep(kept, abstractor) if session.processes.main else None)
+                cache = rewriting_cache(flags, abstractor, stores)
+            training_side, validation_side = environments(flags, abstractor, stores, cache)
+            objective = ActorCriticTraining(
+                agent,
+                training_side,
+                validation_side,
+                flags,
+                detach_baseline=flags.variant == "paper",
+                device=session.device,
+                directory=Path(flags.path),
+                cache=cache,
+            )
+            try:
+                session.fit(objective, training, validation)
+            finally:
+                if cache and flags.rewritings and session.processes.main:
+                    cache.save(flags.rewritings, signature(flags, cast(Loaded, abstractor), stores))
 
 
-def describe(flags: ReinforcementFlags, extractor: Loaded, abstractor: Loaded | None) -> Meta:
+def check(flags: ReinforcementFlags) -> None:
+    if (flags.ext_dir is None) == (flags.init_from is None):
+        raise UserError("give either --ext_dir, a trained rnn-ext, or --init_from, a trained agent")
+    if flags.rewritings:
+        if flags.abs_dir is None or flags.variant == "released":
+            raise UserError("--rewritings is for an abstractor (--abs_dir) and not for --variant released")
+        check_place(flags.rewritings)
+
+
+class Start(NamedTuple):
+    agent: ActorCritic
+    vocabulary: Vocabulary
+    extractor: Meta
+
+
+def start(flags: ReinforcementFlags) -> Start:
+    """The agent begins as rnn-ext, or as another agent."""
+    trained = load(flags.init_from or str(flags.ext_dir), nets=(AGENT if flags.init_from else RNN_EXTRACTOR,))
+    extractor = trained.meta["net_args"]["extractor"] if flags.init_from else trained.meta
+    agent = ActorCritic(**extractor["net_args"], recurrent_critic=flags.variant == "paper")
+    if flags.init_from:
+        agent.load_state_dict(trained.network.state_dict())
+    else:
+        agent.start_from(cast(RnnExtractor, trained.network))
+    return Start(agent, trained.vocabulary, extractor)
+
+
+def describe(flags: ReinforcementFlags, extractor: Meta, abstractor: Loaded | None) -> Meta:
     return {
         "net": AGENT,
-        "net_args": {"abstractor": abstractor and abstractor.meta, "extractor": extractor.meta},
+        "net_args": {"abstractor": abstractor and abstractor.meta, "extractor": extractor},
         "train_params": {
             **optimisation_record(flags),
             "gamma": flags.gamma,
@@ -117,18 +134,20 @@ def describe(flags: ReinforcementFlags, extractor: Loaded, abstractor: Loaded | 
     }
 
 
-def keep_abstractor(directory: Path, abstractor: Loaded) -> None:
+def keep(directory: Path, abstractor: Loaded) -> None:
     """The agent's directory is complete: it carries the abstractor that it was trained over."""
     write_description(directory, abstractor.meta, abstractor.vocabulary)
     write_checkpoint(directory, ABSTRACTOR, abstractor.network, 0, 0)
 
 
-def abstractive(
-    flags: ReinforcementFlags, abstractor: Loaded, stores: list[TokenStore], cache: RewritingCache
+def environments(
+    flags: ReinforcementFlags, abstractor: Loaded | None, stores: list[TokenStore], cache: RewritingCache | None
 ) -> list[Environment]:
-    environments, first = [], 0
+    if abstractor is None:
+        return [Environment.of(Unchanged(store)) for store in stores]
+    found, first = [], 0
     for store in stores:
-        rewrite = Rewriter(
+        rewriter = Rewriter(
             cast(Abstractor, abstractor.network),
             abstractor.vocabulary,
             store,
@@ -136,21 +155,16 @@ def abstractive(
             max_batch=flags.max_abs_batch,
             shared=flags.variant == "released",
         )
-        environments.append(Environment(store, cache.through(rewrite, first)))
+        rewrite = cache.through(rewriter, first) if cache else rewriter
+        found.append(Environment(store, rewrite, rewriter.own))
         first += store.articles.n_sentences
-    return environments
+    return found
 
 
-def extractive(store: TokenStore) -> Rewrite:
-    """g(d) = d (Sec. 5.2, footnote)"""
-
-    def sentences(numbers: Ints) -> list[NDArray[np.int32]]:
-        return [store.articles.sentence(int(number)) for number in numbers]
-
-    return sentences
-
-
-def rewriting_cache(flags: ReinforcementFlags, abstractor: Loaded, stores: list[TokenStore]) -> RewritingCache:
+def rewriting_cache(flags: ReinforcementFlags, abstractor: Loaded, stores: list[TokenStore]) -> RewritingCache | None:
+    """None where a rewriting depends on the batch's other sentences, as in the released code."""
+    if flags.variant == "released":
+        return None
     n_sentences = sum(store.articles.n_sentences for store in stores)
     cache = RewritingCache(n_sentences, flags.max_dec_word, flags.max_rewritings)
     if flags.rewritings:
@@ -161,7 +175,7 @@ def rewriting_cache(flags: ReinforcementFlags, abstractor: Loaded, stores: list[
 def signature(flags: ReinforcementFlags, abstractor: Loaded, stores: list[TokenStore]) -> str:
     """Of everything that a rewriting depends on."""
     texts = [store.articles_digest() for store in stores]
-    return repr((flags.max_dec_word, flags.variant, abstractor.digest(), texts))
+    return repr((flags.max_dec_word, abstractor.digest(), texts))
 
 
 if __name__ == "__main__":

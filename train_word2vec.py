@@ -13,12 +13,12 @@ from support.parallel import available_cores
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    path: str = flag(help="directory for the vectors")
-    data_dir: str = flag(help="dataset root", env="DATA")
+    path: str = flag(help="directory of the vectors")
+    data_dir: str = flag(help="data set root", env="DATA")
     dim: int = flag(128, "dimensions", source="B.2", at_least=1)
     workers: int = flag(min(available_cores(), 16), "threads; one makes runs repeatable", at_least=1)
     epochs: int = flag(5, "passes over the text", at_least=1)
-    seed: int = flag(1, "start of the random numbers", at_least=0)
+    seed: int = flag(1, "start of the random numbers", at_least=0, below=2**32)
 
 
 def main() -> None:

@@ -14,24 +14,21 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from checkpoints.networks import ABSTRACTOR, AGENT, FF_EXTRACTOR, POINTER_GENERATOR, RNN_EXTRACTOR
 from checkpoints.released_names import from_released, to_released
+from checkpoints.tensor_files import load_tensors, save_tensors
 from data.vocabulary import Vocabulary
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
 from model.extractor import FfExtractor, RnnExtractor
 from model.pointer_generator import PointerGenerator
 from support.errors import UserError, first_line
-from support.files import atomic_file, read_json, write_json
+from support.files import read_json, write_json
+from support.memory import machine_memory
 
 Meta = dict[str, Any]
 
-ABSTRACTOR, RNN_EXTRACTOR, FF_EXTRACTOR, AGENT = (
-    "base_abstractor",
-    "ml_rnn_extractor",
-    "ml_ff_extractor",
-    "rnn-ext_abs_rl",
-)
-POINTER_GENERATOR = "pointer_generator"  # never released: it keeps our names
+_BYTES = 4  # of a weight
 _CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
 
 
@@ -60,7 +57,22 @@ class Loaded(NamedTuple):
         return {"name": self.checkpoint, "hash": self.digest()}
 
 
-def build_network(meta: Meta) -> nn.Module:
+def build_network(meta: Meta, named: str | Path) -> nn.Module:
+    """A new network; `named` is where the sizes come from."""
+    try:
+        with torch.device("meta"):
+            n_weights = sum(weight.numel() for weight in _network(meta).parameters())
+        if n_weights * _BYTES > machine_memory():
+            needed, there = (f"{size / 2**30:,.0f} GB" for size in (n_weights * _BYTES, machine_memory()))
+            raise UserError(f"{named}: {n_weights:,} weights need {needed} of memory, this machine has {there}")
+        return _network(meta)
+    except UserError:
+        raise
+    except Exception as error:  # sizes that describe no network can raise almost anything
+        raise UserError(f"{named}: 'net_args' do not describe a {meta['net']} ({first_line(error)})") from None
+
+
+def _network(meta: Meta) -> nn.Module:
     net, sizes = meta["net"], meta["net_args"]
     if net == ABSTRACTOR:
         return Abstractor(**sizes)
@@ -70,12 +82,12 @@ def build_network(meta: Meta) -> nn.Module:
         return FfExtractor(**sizes)
     if net == AGENT:
         if not isinstance(sizes, dict) or not {"abstractor", "extractor"} <= sizes.keys():
-            raise UserError("meta.json: 'net_args' names no 'abstractor' and 'extractor'")
+            raise ValueError("it names no 'abstractor' and 'extractor'")
         variant = meta.get("variant", "released")  # directories without the key come from the released code
         return ActorCritic(**sizes["extractor"]["net_args"], recurrent_critic=variant == "paper")
     if net == POINTER_GENERATOR:
         return PointerGenerator(**sizes)
-    raise UserError(f"meta.json names an unknown network {net!r}")
+    raise ValueError("a network of an unknown name")
 
 
 def read_meta(directory: str | Path) -> Meta:
@@ -93,12 +105,7 @@ def load(directory: str | Path, *, nets: tuple[str, ...], device: torch.device |
     directory, meta = Path(directory), read_meta(directory)
     if meta["net"] not in nets:
         raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
-    try:
-        network = build_network(meta)
-    except (TypeError, KeyError, ValueError, RuntimeError) as error:
-        raise UserError(
-            f"{directory / 'meta.json'}: 'net_args' do not describe a {meta['net']} ({first_line(error)})"
-        ) from None
+    network = build_network(meta, directory / "meta.json")
     best = best_checkpoint(directory, highest=meta["net"] == AGENT)
     load_weights(network, meta["net"], read_checkpoint(best.path)["state_dict"], best.path)
     vocabulary = Vocabulary.load(directory / ("agent_vocab.pkl" if meta["net"] == AGENT else "vocab.pkl"))
@@ -116,8 +123,11 @@ def _embedding_size(meta: Meta) -> int:
 def load_weights(network: nn.Module, net: str, state: Mapping[str, Any], source: Path) -> None:
     try:
         network.load_state_dict(from_released(net, state))
-    except (KeyError, RuntimeError) as error:
+    except Exception as error:  # what is no tensor can raise almost anything
         raise UserError(f"{source} does not fit its meta.json ({str(error).splitlines()[-1].strip()})") from None
+    for name, weight in network.state_dict().items():
+        if not weight.isfinite().all():
+            raise UserError(f"{source}: {name} holds numbers that are not finite; is it damaged?")
 
 
 def checkpoints(directory: str | Path) -> list[Checkpoint]:
@@ -140,10 +150,7 @@ def best_checkpoint(directory: str | Path, *, highest: bool) -> Checkpoint:
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file can raise almost anything, and torch's advice is to trust it
-        raise UserError(f"{path} is not a readable checkpoint ({type(error).__name__}); is it damaged?") from None
+    content = load_tensors(path)
     state = content.get("state_dict") if isinstance(content, dict) else None
     if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
         raise UserError(f"{path} has no 'state_dict' with named weights; is it a checkpoint of this model?")
@@ -165,8 +172,7 @@ def write_checkpoint(
         content = {"val_metric": metric, **content, "optimizer": _released_order(net, network, optimizer)}
     name = "ckpt-0-0" if optimizer is None else f"ckpt-{metric:6f}-{step}"
     (directory / "ckpt").mkdir(parents=True, exist_ok=True)
-    with atomic_file(directory / "ckpt" / name, "wb") as file:
-        torch.save(content, file, _use_new_zipfile_serialization=False)  # which the released code's torch can read
+    save_tensors(directory / "ckpt" / name, content, legacy=True)
     return directory / "ckpt" / name
 
 

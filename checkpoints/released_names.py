@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 # (ours, theirs) as templates; {i} is a layer or filter number, {s} the rest of an LSTM parameter's name.
@@ -77,41 +78,34 @@ _UNUSED = "_extractor._lstm_cell."
 
 
 def to_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Our state_dict under the released names, in the released order; as it is, if the network was never released."""
-    if net not in NAMES:
-        return dict(state)
-    renamed = {_rename(NAMES[net], name, 0, 1): (name, value) for name, value in state.items()}
-    order = {name: rank for rank, (name, _) in enumerate(state.items())}
-    rules = NAMES[net]
-    return {
-        theirs: value
-        for theirs, (name, value) in sorted(
-            renamed.items(), key=lambda item: (_rule_index(rules, item[1][0], 0), order[item[1][0]])
-        )
-    }
+    """Our state_dict under the released names, in the released order.
+
+    What was never released, a whole network or a part such as another sentence encoder, keeps its names and comes last.
+    """
+    rules = NAMES.get(net, [])
+    by_rule = sorted(state, key=lambda name: _rule_index(rules, name, 0))
+    return {_rename(rules, name, 0, 1): state[name] for name in by_rule}
 
 
 def from_released(net: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """A released state_dict under our names."""
-    if net not in NAMES:
-        return dict(state)
-    return {_rename(NAMES[net], name, 1, 0): value for name, value in state.items() if not name.startswith(_UNUSED)}
+    rules = NAMES.get(net, [])
+    return {_rename(rules, name, 1, 0): value for name, value in state.items() if not name.startswith(_UNUSED)}
 
 
+@cache
 def _pattern(template: str) -> re.Pattern[str]:
     escaped = re.escape(template).replace(r"\{i\}", r"(?P<i>\d+)").replace(r"\{s\}", r"(?P<s>\w+)")
     return re.compile(escaped)
 
 
 def _rule_index(rules: list[tuple[str, str]], name: str, side: int) -> int:
-    for index, rule in enumerate(rules):
-        if _pattern(rule[side]).fullmatch(name):
-            return index
-    raise KeyError(name)
+    matching = (index for index, rule in enumerate(rules) if _pattern(rule[side]).fullmatch(name))
+    return next(matching, len(rules))
 
 
 def _rename(rules: list[tuple[str, str]], name: str, source: int, target: int) -> str:
-    rule = rules[_rule_index(rules, name, source)]
-    match = _pattern(rule[source]).fullmatch(name)
-    assert match is not None
-    return rule[target].format(**match.groupdict())
+    for rule in rules:
+        if match := _pattern(rule[source]).fullmatch(name):
+            return rule[target].format(**match.groupdict())
+    return name

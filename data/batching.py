@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
 
 from data.collate import ALL_ROWS, collate_articles, collate_extraction, collate_pairs
 from data.documents import Ints, cut, offsets, ranges
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
-from model.batches import ArticleBatch, ExtractionBatch, RewritingBatch
+from model.batches import PAD, ArticleBatch, ExtractionBatch, RewritingBatch, SourceBatch
 from support.errors import UserError
+from support.progress import progress
 
 HYPER_BATCH = 6400  # articles sorted together
+TOGETHER = 4  # batches validated as one
 Batch = TypeVar("Batch", covariant=True)
 
 
@@ -48,9 +53,18 @@ class BatchData(Protocol[Batch]):
     def collate(self, items: Ints, rank: int, world: int) -> Batch:
         """The share of one of `world` processes in the batch of these items."""
 
+    @property
+    def together(self) -> int:
+        """How many batches are validated as one, which is faster."""
+
+    def collate_together(self, batches: list[Ints]) -> Batch:
+        """Several batches as one; what depends on the batch, the numbers of unknown words, stays as it was."""
+
 
 class ExtractionData:
     """Labelled articles for the extractor (Sec. 3.1)."""
+
+    together = TOGETHER
 
     def __init__(
         self,
@@ -74,9 +88,14 @@ class ExtractionData:
         indices = self.indices[items[rank::world]]
         return collate_extraction(self.store, self.word_map, indices, self.max_words, self.max_sentences)
 
+    def collate_together(self, batches: list[Ints]) -> ExtractionBatch:
+        return self.collate(np.concatenate(batches), 0, 1)
+
 
 class RewritingData:
     """Pairs of an extracted article sentence and its abstract sentence, for the abstractor (Sec. 3.1)."""
+
+    together = 2 * TOGETHER  # sentences are small
 
     def __init__(
         self, store: TokenStore, vocabulary: Vocabulary, max_art: int | None = 100, max_abs: int | None = 30
@@ -103,11 +122,17 @@ class RewritingData:
         pairs = self.pairs[items]
         return collate_pairs(self.store, self.word_map, pairs, self.V, self.max_art, self.max_abs, rows)
 
+    def collate_together(self, batches: list[Ints]) -> RewritingBatch:
+        return join_pairs([self.collate(items, 0, 1) for items in batches])
+
 
 class ArticleData:
     """Whole articles that have an abstract, for reinforcement learning (Sec. 3.2)."""
 
-    def __init__(self, store: TokenStore, vocabulary: Vocabulary, max_sentences: int | None = None) -> None:
+    def __init__(
+        self, store: TokenStore, vocabulary: Vocabulary, max_sentences: int | None = None, together: int = TOGETHER
+    ) -> None:
+        self.together = together
         self.store, self.word_map, self.max_sentences = store, store.map_to(vocabulary), max_sentences
         self.indices = _complete(store)
         if len(self.indices) == 0:
@@ -123,6 +148,9 @@ class ArticleData:
         indices = self.indices[items[rank::world]]
         articles = collate_articles(self.store, self.word_map, indices, max_sentences=self.max_sentences)
         return RLBatch(articles, torch.from_numpy(indices))
+
+    def collate_together(self, batches: list[Ints]) -> RLBatch:
+        return self.collate(np.concatenate(batches), 0, 1)
 
 
 def training_batches(
@@ -141,19 +169,27 @@ def training_batches(
         raise UserError("the training set has nothing to learn from: every article, abstract or pair is empty")
     if len(data) < world:
         raise UserError(f"{len(data)} training items cannot be shared by {world} processes")
-    return _load(data, _training_order(data, batch_size, seed, start, world), workers, rank, world)
+    collate = partial(data.collate, rank=rank, world=world)
+    return _load(collate, _training_order(data, batch_size, seed, start, world), workers)
 
 
 def validation_batches(
     data: BatchData[Batch], batch_size: int, workers: int = 0, rank: int = 0, world: int = 1
 ) -> Iterator[Batch]:
-    """One pass in a fixed order; every process gets every `world`-th batch, whole."""
-    order = [
+    """One pass in a fixed order, `data.together` batches at a time; every process gets every `world`-th of these."""
+    batches = [
         part[start : start + batch_size]
         for part in data.hyper_batches(None)
         for start in range(0, len(part), batch_size)
     ]
-    return _load(data, iter(order[rank::world]), workers)
+    groups = [batches[start : start + data.together] for start in range(0, len(batches), data.together)][rank::world]
+    sizes = [sum(map(len, group)) for group in groups]
+    bar: tqdm[Any] = progress(None, "validation", sum(sizes), "item", passing=True)
+    bar.disable = bar.disable or rank > 0
+    with bar:
+        for size, batch in zip(sizes, _load(data.collate_together, iter(groups), workers), strict=True):
+            yield batch
+            bar.update(size)
 
 
 def _training_order(data: BatchData[Any], batch_size: int, seed: int, start: int, world: int = 1) -> Iterator[Ints]:
@@ -177,18 +213,16 @@ def _shuffled(batches: list[Ints], random: np.random.Generator) -> list[Ints]:
 class _Batches(Dataset[Batch], Generic[Batch]):
     """Looked up by arrays of items, so that a whole batch is made at once, in a worker if there are any."""
 
-    def __init__(self, data: BatchData[Batch], rank: int, world: int) -> None:
-        self.data, self.rank, self.world = data, rank, world
+    def __init__(self, collate: Callable[[Any], Batch]) -> None:
+        self.collate = collate
 
     def __getitem__(self, items: Any) -> Batch:
-        return self.data.collate(items, self.rank, self.world)
+        return self.collate(items)
 
 
-def _load(
-    data: BatchData[Batch], order: Iterator[Ints], workers: int, rank: int = 0, world: int = 1
-) -> Iterator[Batch]:
+def _load(collate: Callable[[Any], Batch], order: Iterator[Any], workers: int) -> Iterator[Batch]:
     loader: DataLoader[Batch] = DataLoader(
-        _Batches(data, rank, world),
+        _Batches(collate),
         batch_size=None,
         sampler=cast(Any, order),
         num_workers=workers,
@@ -206,6 +240,25 @@ def _as_is(batch: Any) -> Any:
 def _out_of_the_group(_worker: int) -> None:
     """Ctrl-C and the like reach all of a process group; a worker must live until its trainer has saved."""
     os.setpgrp()
+
+
+def join_pairs(batches: list[RewritingBatch]) -> RewritingBatch:
+    """One batch, longest targets first; every row keeps the numbers that its batch gave to unknown words."""
+    S, T = (max(widths) for widths in zip(*((b.source.words.size(1), b.inputs.size(1)) for b in batches), strict=True))
+    lengths = torch.cat([batch.lengths for batch in batches])
+    rows = torch.argsort(lengths, descending=True, stable=True)
+
+    def join(fields: Iterable[Tensor], width: int) -> Tensor:
+        return torch.cat([F.pad(field, (0, width - field.size(1)), value=PAD) for field in fields])[rows]
+
+    source = SourceBatch(
+        words=join((batch.source.words for batch in batches), S),
+        extended=join((batch.source.extended for batch in batches), S),
+        lengths=torch.cat([batch.source.lengths for batch in batches])[rows],
+        n_extra=torch.cat([batch.source.n_extra for batch in batches])[rows],
+    )
+    inputs, targets = (join([getattr(batch, field) for batch in batches], T) for field in ("inputs", "targets"))
+    return RewritingBatch(source, inputs, targets, lengths[rows])
 
 
 def parts(count: int, random: np.random.Generator | None) -> list[Ints]:

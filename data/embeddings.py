@@ -35,8 +35,12 @@ def initial_embedding(
     if not any(index >= N_SPECIAL for index, _ in known):
         raise UserError(f"{path} knows no word of the vocabulary; was it trained on other data?")
     ids, rows = np.array(known).T
+    found = np.asarray(vectors.matrix[rows], np.float32)
+    if not np.isfinite(found).all():
+        word = vectors.words[rows[np.argmin(np.isfinite(found).all(1))]]
+        raise UserError(f"{path}: the vector of {word!r} holds a number that is not finite")
     matrix = torch.randn(len(vocabulary), dim, generator=generator)
-    matrix[torch.from_numpy(ids)] = torch.from_numpy(np.asarray(vectors.matrix[rows], np.float32))
+    matrix[torch.from_numpy(ids)] = torch.from_numpy(found)
     return matrix
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from data.batching import parts
+from data.batching import join_pairs, parts
 from data.collate import ALL_ROWS, collate_pairs
 from data.documents import Documents, Ints, cut
 from data.store import TokenStore
@@ -46,6 +46,8 @@ def _rebuild(build: Callable[..., TokenStore], arguments: tuple[Any, ...]) -> Fl
 class FlatData:
     """Pairs of an article's first words and its summary's; neither may be empty."""
 
+    together = 1  # a batch of whole summaries is large enough
+
     def __init__(self, store: TokenStore, vocabulary: Vocabulary, max_art: int = 400, max_sum: int = 100) -> None:
         self.store, self.word_map, self.V = FlatStore.of(store), store.map_to(vocabulary), len(vocabulary)
         self.max_art, self.max_sum = max_art, max_sum
@@ -68,6 +70,9 @@ class FlatData:
         pairs = np.stack([self.indices[items]] * 2, axis=1)
         batch = collate_pairs(self.store, self.word_map, pairs, self.V, self.max_art, self.max_sum, rows)
         return copyable_targets(batch, self.V)
+
+    def collate_together(self, batches: list[Ints]) -> RewritingBatch:
+        return join_pairs([self.collate(items, 0, 1) for items in batches])
 
 
 def copyable_targets(batch: RewritingBatch, V: int) -> RewritingBatch:

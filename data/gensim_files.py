@@ -33,9 +33,13 @@ def read_gensim_model(path: Path) -> WordVectors:
         raise UserError(f"{error.filename or path} cannot be read ({error.strerror or error})") from None
     except Exception as error:  # a broken pickle can raise almost anything
         raise UserError(f"{path} is not a word2vec model saved by gensim ({error!r})") from None
-    if getattr(matrix, "ndim", 0) != 2 or len(matrix) != len(words):
-        raise UserError(f"{path}: the numbers of words and of vectors differ")
-    return WordVectors(list(words), matrix)
+    if not isinstance(words, list) or not all(type(word) is str for word in words):
+        raise UserError(f"{path}: its words are no strings; is it a word2vec model saved by gensim?")
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind != "f":
+        raise UserError(f"{path}: its vectors are no matrix of numbers; is it a word2vec model saved by gensim?")
+    if len(matrix) != len(words):
+        raise UserError(f"{path} has {len(words):,} words but {len(matrix):,} vectors; is it damaged?")
+    return WordVectors(words, matrix)
 
 
 class _Record(dict[Any, Any]):

@@ -8,7 +8,7 @@ ids.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -63,6 +63,11 @@ class TokenStore:
         ids[:N_SPECIAL] = range(N_SPECIAL)
         return ids
 
+    def text(self, ids: NDArray[np.int32], own: Sequence[str] = SPECIAL_NAMES) -> list[str]:
+        """The words of lexicon ids; special ids and minus (i + 1) are word i of `own`, such as a model's vocabulary."""
+        lexicon = self.lexicon
+        return [own[-1 - i] if i < 0 else own[i] if i < N_SPECIAL else lexicon[i] for i in ids.tolist()]
+
     def articles_digest(self) -> str:
         """Of the articles' texts alone: where they lie, labels and word counts do not change it."""
         codes = np.frombuffer(b"".join(map(_word_digest, self.lexicon)), np.uint64)
@@ -71,6 +76,17 @@ class TokenStore:
             digest.update(codes[self.articles.words[begin : begin + _WORDS_AT_ONCE]].tobytes())
         digest.update(self.articles.sentence_offsets.tobytes())
         digest.update(self.articles.document_offsets.tobytes())
+        return digest.hexdigest()
+
+    def digest(self) -> str:
+        """Of all that a training reads: texts, labels, and the numbering of the words."""
+        lexicon = "\n".join(self.lexicon).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(lexicon, digest_size=_DIGEST_BYTES)
+        for texts in (self.articles, self.abstracts):
+            for array in (texts.words, texts.sentence_offsets, texts.document_offsets):
+                digest.update(array.data)
+        digest.update(self.label_offsets.data)
+        digest.update(self.labels.data)
         return digest.hexdigest()
 
     @classmethod

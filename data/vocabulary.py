@@ -34,7 +34,7 @@ class Vocabulary:
     @classmethod
     def from_counter(cls, counter: Counter[str], vsize: int) -> Vocabulary:
         """The vsize most frequent words; what equals a special name in the text is not in the vocabulary."""
-        return cls([*SPECIAL_NAMES, *itertools.islice(words_by_frequency(counter), vsize)])
+        return cls([*SPECIAL_NAMES, *itertools.islice(words_by_frequency(counter), min(vsize, len(counter)))])
 
     @classmethod
     def load(cls, path: str | Path) -> Vocabulary:
@@ -62,6 +62,8 @@ def load_word_counts(data_dir: str | Path) -> Counter[str]:
         raise UserError(f"{path} does not exist; `python -m data.count_words {data_dir}` builds it")
     counts = load_pickle(path)
     _check_table(path, counts, "counts")
+    if counts.keys() <= set(SPECIAL_NAMES):
+        raise UserError(f"{path} counts no word; `python -m data.count_words {data_dir}` builds it anew")
     return Counter(counts)
 
 

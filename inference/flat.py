@@ -34,7 +34,8 @@ class FlatSummarizer:
         """The articles' summaries in order; that of an empty article is empty."""
         rewriter = self._bind(store)
         for article, found in zip(articles.tolist(), rewriter.hypotheses([articles]), strict=True):
-            yield Summary(article, list(_sentences(rewriter.text(found[0].words), found[0])))
+            words = store.text(found[0].words, self.vocabulary.words)
+            yield Summary(article, list(_sentences(words, found[0])))
 
     def _bind(self, store: TokenStore) -> Rewriter:
         if self._bound is None or self._bound[0] is not store:
@@ -62,6 +63,7 @@ class FlatSummarizer:
 
 def _sentences(words: list[str], summary: Rewriting) -> Iterator[SummarySentence]:
     """Each ends with a full stop, but perhaps the last."""
+    assert summary.copied is not None and summary.replaced is not None
     ends = [place + 1 for place, word in enumerate(words) if word == "."]
     for begin, end in zip([0, *ends], [*ends, len(words)], strict=True):
         if begin < end:

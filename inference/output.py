@@ -17,16 +17,18 @@ single sentence: their number and log probabilities are null.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from inference.summary import Summary
 from metrics.summaries import escape
 from support.errors import UserError
-from support.files import atomic_file, read_json, write_json
+from support.files import atomic_file, naming, read_json, remove_leftovers, write_json
+from support.locks import files_in, only_writer
 
 Line = dict[str, Any]
 
@@ -41,23 +43,31 @@ class DecodeDirectory:
         names = ["output"] if self.n_outputs is None else [f"output_{k}" for k in range(self.n_outputs)]
         return [self.path / name for name in names]
 
-    def prepare(self, settings: dict[str, Any], resume: bool) -> None:
-        """Makes the folders; an old run may lie there only to be resumed with the same settings."""
-        log = self.path / "log.json"
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """The directory is this process's alone."""
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path} is a file; --path needs a directory")
+        with only_writer(self.path):
+            yield
+
+    def prepare(self, settings: dict[str, Any], resume: bool) -> None:
+        """Makes the folders; an old run may lie there only to be resumed with the same settings.
+
+        Nobody else may be writing there (`held`).
+        """
+        log = self.path / "log.json"
         if resume and log.exists():
             old = self._read_log()
             changed = [name for name in settings if old.get(name) != settings[name]]
             if changed:
                 raise UserError(f"{log} was written with another {', '.join(changed)}; use another --path")
-        elif self.path.exists() and any(self.path.iterdir()):
+        elif files_in(self.path):
             advice = "it has no log.json to resume" if resume else "--resume goes on with it"
             raise UserError(f"{self.path} is not empty; {advice}, or give another --path")
         for folder in self.folders:
-            folder.mkdir(parents=True, exist_ok=True)
-            for leftover in folder.glob(".*.dec.*"):  # of a killed run
-                leftover.unlink()
+            folder.mkdir(exist_ok=True)
+        remove_leftovers(self.path, *self.folders)
         if not log.exists():
             write_json(log, settings)
 
@@ -87,7 +97,7 @@ class DecodeDirectory:
         return self.path / f"alignment.{rank}.jsonl"
 
     def append(self, rank: int, lines: Iterable[Line]) -> None:
-        with open(self.part(rank), "a", encoding="utf-8") as file:
+        with naming(self.part(rank)), open(self.part(rank), "a", encoding="utf-8") as file:
             file.write("".join("\n" + json.dumps(line) for line in lines))  # first the end of a line that a kill cut
 
     def close(self, settings: dict[str, Any], timing: dict[str, Any] | None) -> None:
@@ -116,13 +126,17 @@ def _writable(text: str) -> str:
 
 
 def _read_lines(path: Path) -> list[Line]:
-    """The whole lines; a kill may have cut one."""
+    """The whole lines; a kill may have cut one, and whatever else is no line counts as not decoded."""
     lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             line = json.loads(text)
-        except json.JSONDecodeError:
+        except ValueError:
             continue
-        if isinstance(line, dict) and "article" in line and "sentences" in line:
+        if isinstance(line, dict) and isinstance(line.get("article"), int) and _are_sentences(line.get("sentences")):
             lines.append(line)
     return lines
+
+
+def _are_sentences(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(sentence, dict) and "source" in sentence for sentence in value)

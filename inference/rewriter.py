@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from data.collate import collate_sources
 from data.documents import Ints, offsets
 from data.store import TokenStore
-from data.vocabulary import N_SPECIAL, Vocabulary
+from data.vocabulary import Vocabulary
 from model.batches import UNK, SourceBatch, in_one_transfer
 from model.beam_search import RELEASED, Rules, beam_search
 from model.copy_network import CopyNetwork
@@ -27,9 +27,9 @@ class Rewriting(NamedTuple):
     """One way to rewrite a sentence."""
 
     words: NDArray[np.int32]  # lexicon ids of the store, minus (model id + 1) for words that it lacks
-    score: float  # log probability; in beam search with its penalties
-    copied: NDArray[np.float32]  # per word, the share of its probability that comes from copying
-    replaced: NDArray[np.bool_]  # per word, whether it stands for an UNK
+    score: float | None = None  # log probability; in beam search with its penalties
+    copied: NDArray[np.float32] | None = None  # per word, the share of its probability that comes from copying
+    replaced: NDArray[np.bool_] | None = None  # per word, whether it stands for an UNK
 
 
 class WordTable(NamedTuple):
@@ -87,9 +87,9 @@ class Rewriter:
                 rewritten[row] = found
         return rewritten
 
-    def text(self, words: NDArray[np.int32]) -> list[str]:
-        lexicon, own = self.store.lexicon, self.vocabulary.words
-        return [own[-1 - i] if i < 0 else own[i] if i < N_SPECIAL else lexicon[i] for i in words.tolist()]
+    @property
+    def own(self) -> list[str]:
+        return self.vocabulary.words
 
     def _collate(self, groups: Sequence[Ints], begins: Ints) -> list[_Sources]:
         """Sentences without words are left out: nothing comes of them."""

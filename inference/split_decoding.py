@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from checkpoints.directory import AGENT, Loaded
 from data.documents import Ints
 from data.store import TokenStore, open_store
 from inference.output import DecodeDirectory, Line
+from inference.reranker import RERANKING
 from inference.summary import Summary
 from support.devices import DeviceFlags, decoding_on
 from support.errors import UserError
@@ -49,7 +51,7 @@ class SplitFlags(DeviceFlags):
 class DecodeFlags(SplitFlags):
     batch: int = flag(32, "articles that number their unknown words together", at_least=1)
     batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
+    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1, below=10**4)
 
     def settings(self) -> dict[str, Any]:
         """As log.json has them."""
@@ -103,6 +105,7 @@ class _Work(NamedTuple):
 class _Decoded(NamedTuple):
     lines: list[Line]
     n_words: int
+    reranking_seconds: float
 
 
 def decode_split(
@@ -113,18 +116,24 @@ def decode_split(
     with process_group(flags.may_use_gpu()) as processes:
         builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
         data = {"articles": len(store), "hash": store.articles_digest()}
-        told = {**built.described(), **settings, "split": split, "data": data}
-        in_all(processes, lambda: directory.prepare(told, flags.resume) if processes.main else None)
-        done = directory.finished()
-        wait_for_all()
-        groups = _unfinished_groups(len(store), batch, done)
-        work = _Work(builder, flags.data_dir, split, directory, workers > 1)
-        pieces = list(_pieces(groups[processes.rank :: processes.world], batch, workers))
-        timing = _decode(work, pieces, workers, processes)
-        wait_for_all()
-        if processes.main:
-            directory.close(told, timing if groups else None)
-            _report(directory, timing, len(done))
+        log = {**built.described(), **settings, "split": split, "data": data}
+        with contextlib.ExitStack() as held:
+
+            def claim() -> None:
+                held.enter_context(directory.held())
+                directory.prepare(log, flags.resume)
+
+            in_all(processes, lambda: claim() if processes.main else None)
+            done = directory.finished()
+            wait_for_all()
+            groups = _unfinished_groups(len(store), batch, done)
+            work = _Work(builder, flags.data_dir, split, directory, workers > 1)
+            pieces = list(_pieces(groups[processes.rank :: processes.world], batch, workers))
+            timing = _decode(work, pieces, workers, processes)
+            wait_for_all()
+            if processes.main:
+                directory.close(log, timing if groups else None)
+                _report(directory, timing, len(done))
 
 
 def _set_up(flags: SplitFlags, builder: Builder, processes: Processes) -> tuple[Builder, int, Built, TokenStore]:
@@ -166,11 +175,12 @@ def _pieces(groups: list[Ints], batch: int, workers: int) -> Iterator[Ints]:
 def _decode(work: _Work, pieces: list[Ints], workers: int, processes: Processes) -> dict[str, Any]:
     """Decodes this process's pieces; the timing is of all processes together."""
     start = time.perf_counter()
-    counted = torch.tensor([0, 0, min(workers, len(pieces))])
+    counted = torch.tensor([0, 0, min(workers, len(pieces)), 0.0], dtype=torch.float64)
     for _, decoded in map_pieces(partial(_decode_piece, work), pieces, workers, "decoding", sum(map(len, pieces))):
         work.directory.append(processes.rank, decoded.lines)
-        counted += torch.tensor([len(decoded.lines), decoded.n_words, 0])
-    articles, words, ran = total(counted).tolist()
+        counted += torch.tensor([len(decoded.lines), decoded.n_words, 0, decoded.reranking_seconds])
+    *counts, reranking = total(counted).tolist()
+    articles, words, ran = map(int, counts)
     seconds = time.perf_counter() - start
     return {
         "articles": articles,
@@ -179,6 +189,7 @@ def _decode(work: _Work, pieces: list[Ints], workers: int, processes: Processes)
         "articles_per_second": round(articles / seconds, 2),
         "words_per_second": round(words / seconds, 2),
         "processes": ran,
+        **({"reranking_seconds": round(reranking / ran, 3)} if reranking else {}),
     }
 
 
@@ -193,10 +204,13 @@ def _decode_piece(work: _Work, articles: Ints) -> _Decoded:
     if work.one_thread:
         torch.set_num_threads(1)
     built, store = _open(work.builder, work.data_dir, work.split)
+    before = RERANKING.seconds
     summaries = list(built.summarizer.summarize(store, articles))
+    reranking = RERANKING.seconds - before
     for summary in summaries:
         work.directory.write(summary)
-    return _Decoded([summary.alignment() for summary in summaries], sum(summary.n_words for summary in summaries))
+    n_words = sum(summary.n_words for summary in summaries)
+    return _Decoded([summary.alignment() for summary in summaries], n_words, reranking)
 
 
 def _report(directory: DecodeDirectory, timing: dict[str, Any], n_done: int) -> None:

@@ -11,6 +11,7 @@ from html import escape
 
 from inference.raw_text import Written
 from inference.readable import Readable
+from inference.sentence_colours import STYLE, colour, marked
 from inference.summary import SummarySentence
 
 _STYLE = """
@@ -23,9 +24,6 @@ h3 { font: 600 .8rem system-ui, sans-serif; letter-spacing: .06em; text-transfor
 .pair > * { overflow-wrap: anywhere; min-width: 0; }
 .summary { order: 1; }
 @media (max-width: 50rem) { .pair { grid-template-columns: 1fr; gap: 0; } .summary { order: 0; } }
-mark { color: inherit; padding: .1em .15em; border-radius: .2em; }
-mark, .rewriting { background: hsl(var(--hue) 85% 88%); }
-.number { font: 700 .72rem system-ui, sans-serif; color: hsl(var(--hue) 70% 28%); padding-right: .35em; }
 .rewriting { padding: .5rem .8rem; margin: .6rem 0; border-left: .3rem solid hsl(var(--hue) 60% 45%); }
 .made { text-decoration: underline; text-decoration-color: #b00; text-decoration-thickness: .13em; }
 .replaced { border-bottom: .13em dotted #06c; }
@@ -42,7 +40,7 @@ _KEY = (
 HEAD = (
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    f"<title>Summaries</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
+    f"<title>Summaries</title>\n<style>{_STYLE}{STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
     f'<p class="key">{_KEY}</p>\n'
 )
 FOOT = "\n</body>\n</html>\n"
@@ -65,9 +63,7 @@ def _nothing(text: str) -> str:
 
 
 def _source(text: str, number: int | None) -> str:
-    if number is None:
-        return escape(text)
-    return f'<mark style="--hue:{_hue(number)}"><span class="number">{number}</span>{escape(text)}</mark>'
+    return escape(text) if number is None else marked(escape(text), number)
 
 
 def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -> str:
@@ -75,7 +71,7 @@ def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -
     scores = [("extraction", sentence.extraction_score), ("rewriting", sentence.rewriting_score)]
     told = ", ".join(f"{name} {value:.2f}" for name, value in scores if value is not None)
     return (
-        f'<div class="rewriting" style="--hue:{_hue(number)}"><span class="number">{number}</span>{words}'
+        f'<div class="rewriting" {colour(number)}><span class="number">{number}</span>{words}'
         + (f'<span class="scores">log probability: {told}</span>' if told else "")
         + "</div>"
     )
@@ -88,8 +84,3 @@ def _word(sentence: SummarySentence, place: int, word: Written) -> str:
         kind = "replaced" if sentence.replaced[place] else "copied" if probability >= 0.5 else "made"
         text = f'<span class="{kind}" title="copied with probability {probability:.2f}">{text}</span>'
     return " " * word.space + text
-
-
-def _hue(number: int) -> int:
-    """Neighbours differ: steps of the golden angle."""
-    return round(number * 137.508) % 360

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from model.batches import ArticleBatch, ExtractionBatch, in_one_transfer, mask_of
 from model.pointer import PointerDecoder, gather_rows
 from model.rnn import BiLSTM
-from model.sentence_encoder import SentenceEncoder
+from model.sentence_encoder import SENTENCE_ENCODERS
 
 
 class Extraction(NamedTuple):
@@ -33,9 +33,10 @@ class HierarchicalEncoder(nn.Module):
         lstm_hidden: int = 256,
         lstm_layer: int = 1,
         bidirectional: bool = True,
+        sentence_encoder: str = "cnn",
     ) -> None:
         super().__init__()
-        self.sentence_encoder = SentenceEncoder(vocab_size, emb_dim, conv_hidden)
+        self.sentence_encoder = SENTENCE_ENCODERS[sentence_encoder](vocab_size, emb_dim, conv_hidden)
         self.article_encoder = BiLSTM(self.sentence_encoder.output_size, lstm_hidden, lstm_layer, bidirectional)
         self.memory_size = lstm_hidden * self.article_encoder.directions
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -47,3 +47,8 @@ def convolve(
         inside = starts <= widths[:, None] - convolution.kernel_size[0]  # (M, W - k + 1)
         codes.append((activation * inside[:, None]).amax(2))
     return torch.cat(codes, 1)
+
+
+# By their name in `net_args`: modules made from (vocabulary, embedding, channels), with `embedding`, `output_size` and
+# a forward from an ArticleBatch of M sentences to (M, output_size).
+SENTENCE_ENCODERS: dict[str, Callable[[int, int, int], Any]] = {"cnn": SentenceEncoder}

@@ -3,10 +3,12 @@
     python -m pipeline                          the sample corpus, in runs/sample
     python -m pipeline --data_dir D             a real data set with the paper's sizes, in runs/<name of D>
     python -m pipeline --table 5 --dry-run      what one table needs, and how long that takes
+    python -m pipeline --pretrained --data_dir D      the rows that the shipped models give, without training
 
-Run it again after an interruption or a change: finished stages are not repeated unless their command or inputs
-changed, and training and decoding go on where they were. What a repeated stage replaces is kept in
-<runs>/replaced, logs are in <runs>/logs. Table 2 needs --anonymized_dir, Table 3 --duc_dir.
+Run it again after an interruption or a change: finished stages are not repeated unless their settings or the contents
+of their inputs changed, and training and decoding go on where they were. What a repeated stage replaces is kept in
+<runs>/replaced, logs are in <runs>/logs. A model that was trained elsewhere is taken as it is where its directory lies
+at <runs>/models/<name>. Table 2 needs --anonymized_dir, Table 3 --duc_dir.
 """
 
 from __future__ import annotations
@@ -15,18 +17,20 @@ import argparse
 import contextlib
 import fcntl
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from pipeline.display import Display, clock
-from pipeline.experiment import ROOT
-from pipeline.plan import ROWS_OF_TABLE, Plan, Sources, check_folders, make_plan, table_stage
+from pipeline.display import Display, clock, memory
+from pipeline.experiment import ROOT, System
+from pipeline.plan import TABLES, Sources, StagePlan, check_folders, make_plan, table_stage
 from pipeline.presets import PRESETS
 from pipeline.runner import Runner
 from pipeline.stage import Stage, needs, with_needs
 from pipeline.stamps import Stamps, State
+from report.rows import ROWS
 from support.errors import UserError, run
 from support.parallel import available_cores
 
@@ -43,34 +47,72 @@ def command_line() -> argparse.ArgumentParser:
     add("--duc_dir", "--duc-dir", type=Path, help="DUC-2002, for Table 3")
     add("--runs", type=Path, help="folder of all results (default: runs/sample, or runs/<name of the data set>)")
     add("--preset", choices=PRESETS, help="sizes (default: sample without data, else paper; tiny is for tests)")
-    add("--table", choices=ROWS_OF_TABLE, action="append", help="only what this table needs; repeatable")
+    add("--split", choices=("val", "test"), help="what is summarised (default: test, or val without one)")
+    add("--pretrained", type=Path, nargs="?", const=ROOT / "pretrained", metavar="BOX", help="use shipped models")
+    add("--without", metavar="ROW,...", action="append", default=[], help="leave these rows out, as decode/ names them")
+    add("--system", metavar="NAME=FOLDER", action="append", default=[], help="outputs of another system, as a row")
+    add("--table", choices=TABLES, action="append", help="only what this table needs; repeatable")
     add("--until", metavar="STAGE", help="only what this stage needs")
     add("--only", metavar="STAGE,...", help="just these stages")
     add("--force", metavar="STAGE", nargs="?", const="", help="repeat this stage, or all that were asked for")
     add("--dry-run", "--dry_run", action="store_true", help="show the plan and estimated times")
-    add("--jobs", type=int, default=min(2, available_cores()), help="stages at a time (default %(default)s)")
+    add("--jobs", type=_at_least_1, default=min(2, available_cores()), help="stages at a time (default %(default)s)")
     return parser
+
+
+def _at_least_1(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number of at least 1, not {text}")
+    return int(text)
 
 
 def main() -> int:
     args = command_line().parse_args()
     data = Path(args.data_dir).resolve() if args.data_dir else None
-    runs = (args.runs or ROOT / "runs" / (data.name if data else "sample")).resolve()
+    if args.pretrained and not data:
+        raise UserError("--pretrained summarises a data set: give --data_dir")
+    name = (data.name if data else "sample") + "-pretrained" * bool(args.pretrained)
+    runs = (args.runs or ROOT / "runs" / name).resolve()
     preset = PRESETS[args.preset or ("paper" if data else "sample")]
     if data:
-        check_folders(data, "train", "val")
+        check_folders(data, *([] if args.pretrained else ["train", "val"]), *([args.split] if args.split else []))
     sources = Sources(
         data=data or runs / "data",
         anonymized=_folder(args.anonymized_dir, "train", "val"),
         duc=_folder(args.duc_dir, "test"),
+        split=args.split,
+        systems=dict(map(_system, args.system)),
+        pretrained=args.pretrained and args.pretrained.resolve(),
+        without=_rows(args.without),
     )
-    plan = make_plan(sources, runs, preset)
-    chosen = choose(plan, args.table, args.until, args.only)
+    plan, stamps = make_plan(sources, runs, preset), Stamps(runs)
+    chosen = choose(plan, args.table, args.until, args.only, stamps)
     if args.dry_run:
-        show_plan(chosen, Stamps(runs), args.jobs, preset.basis)
+        show_plan(chosen, stamps, args.jobs, preset.basis)
         return 0
     forced = chosen if args.force == "" else [_named(args.force, chosen)] if args.force else []
     return reproduce(chosen, forced, runs, args.jobs)
+
+
+def _rows(given: Sequence[str]) -> set[str]:
+    names = {name for part in given for name in part.split(",")}
+    made = [name for name, row in ROWS.items() if row.made_by]
+    if unknown := sorted(names - set(made)):
+        raise UserError(f"--without: there is no row {unknown[0]}; the rows are {', '.join(made)}")
+    return names
+
+
+def _system(given: str) -> tuple[str, System]:
+    """"See et al.=out" -> the row see_et_al."""
+    label, _, folder = given.partition("=")
+    name = re.sub(r"\W+", "_", label.lower()).strip("_")
+    if not (name and folder):
+        raise UserError(f'--system {given}: give a name and a folder, such as "See et al."=outputs')
+    if name in ROWS and (ROWS[name].made_by or ROWS[name].quoted):
+        raise UserError(f"--system {label}: the row {name} is made here; give another name")
+    if not Path(folder).exists():
+        raise UserError(f"--system {label}: {folder} does not exist")
+    return name, System(label, Path(folder).resolve())
 
 
 def _folder(given: Path | None, *splits: str) -> Path | None:
@@ -79,12 +121,14 @@ def _folder(given: Path | None, *splits: str) -> Path | None:
     return given and given.resolve()
 
 
-def choose(plan: Plan, tables: list[str] | None, until: str | None, only: str | None) -> list[Stage]:
+def choose(
+    plan: StagePlan, tables: list[str] | None, until: str | None, only: str | None, stamps: Stamps
+) -> list[Stage]:
     if only:
         return [_named(name, plan.stages) for name in only.split(",")]
     targets = [_named(table_stage(table), plan.stages) for table in tables or ()]
     targets += [_named(until, plan.stages)] if until else []
-    return with_needs(targets or plan.reports, plan.stages)
+    return with_needs(targets or plan.reports, plan.stages, stamps.needs_nothing)
 
 
 def _named(name: str, stages: Sequence[Stage]) -> Stage:
@@ -100,11 +144,15 @@ def _named(name: str, stages: Sequence[Stage]) -> Stage:
 def show_plan(stages: Sequence[Stage], stamps: Stamps, jobs: int, basis: str) -> None:
     open_stages: list[Stage] = []
     for stage in stages:
-        state = State.NEW if needs(stage, open_stages) else stamps.state(stage)
-        if state != State.DONE:
+        state = stamps.state(stage)
+        if needs(stage, open_stages) and state != State.FOUND:
+            state = State.NEW
+        if state not in (State.DONE, State.FOUND):
             open_stages.append(stage)
-        minutes = "" if state == State.DONE else f"{stamps.minutes(stage):8.1f} min"
-        print(f"{stage.name:<36} {state.value:<12} {minutes}".rstrip())
+        usage = stamps.usage(stage)
+        took = f"{memory(usage.peak_bytes):>8}  took {clock(usage.seconds)}" if usage.seconds else ""
+        minutes = f"{stamps.minutes(stage):8.1f} min" if stage in open_stages else " " * 12
+        print(f"{stage.name:<36} {state.value:<12} {minutes}{took}".rstrip())
     print(
         f"\n{len(open_stages)} of {len(stages)} stages, about {duration(open_stages, stamps, jobs):.0f} min ({basis})"
     )
@@ -122,7 +170,7 @@ def duration(stages: Sequence[Stage], stamps: Stamps, jobs: int) -> float:
 def reproduce(stages: Sequence[Stage], forced: Sequence[Stage], runs: Path, jobs: int) -> int:
     display, started = Display(), time.monotonic()
     with in_use(runs) as lock:
-        failed = Runner(runs, max(1, jobs), lock, display).run(stages, forced)
+        failed = Runner(runs, jobs, lock, display).run(stages, forced)
     if failed:
         names = ", ".join(stage.name for stage in failed)
         raise UserError(f"{names} failed, see above; once that is mended, the same command goes on from here")

@@ -31,3 +31,7 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def memory(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:.1f} GB" if n_bytes else ""

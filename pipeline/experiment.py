@@ -1,13 +1,12 @@
-"""All stages of the reproduction, from a corpus to the page: what is run, on what, and where the results go.
+"""The stages of a data set, from a corpus to evaluated rows: what is run, on what, and where the results go.
 
-    <runs>/word2vec/  models/<model>/  tuning/<row>/  decode/<row>/     see report.rows
-    <runs>/tables/table_<n>.txt  claims.txt  claims.json  report.html
+    <runs>/word2vec/  models/<model>/  tuning/<row>.json  decode/<row>/     see report.rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,38 +15,37 @@ from metrics.meteor_jar import why_unavailable
 from pipeline.presets import Preset
 from pipeline.stage import Argument, Chosen, Found, Stage, flags
 from pipeline.stamps import Stamps
-from report.rows import MODELS, ORIGINAL
+from report.rows import MODELS, ORIGINAL, Agent, Flat, Parts
 from sample import RECIPE_FILE
 
 ROOT = Path(__file__).parents[1]
-LEAD = 3  # sentences of lead-3
 
 
-class Baseline(NamedTuple):
-    extractor: str | None  # None: the first sentences
-    abstractive: bool
+class Training(NamedTuple):
+    script: str
+    starts_from: Mapping[str, str] = {}
+    more: tuple[str, ...] = ()
 
 
-class Agent(NamedTuple):
-    model: str
-    beam: int = 1
-
-
-BASELINES = {
-    "lead3": Baseline(None, False),
-    "lead3_abs": Baseline(None, True),
-    "ff_ext": Baseline("ext_ff", False),
-    "rnn_ext": Baseline("ext_rnn", False),
-    "ff_ext_abs": Baseline("ext_ff", True),
-    "rnn_ext_abs": Baseline("ext_rnn", True),
+# In the order in which they start where cores are free: what much else waits for comes first.
+TRAININGS = {
+    "ext_rnn": Training("train_extractor_ml.py"),
+    "abstractor": Training("train_abstractor.py"),
+    "rl": Training("train_full_rl.py", {"ext_dir": "ext_rnn", "abs_dir": "abstractor"}),
+    "pointer_generator": Training("train_pointer_generator.py"),
+    "pointer_generator_coverage": Training(
+        "train_pointer_generator.py", {"init_from": "pointer_generator"}, ("--coverage",)
+    ),
+    "rl_ext": Training("train_full_rl.py", {"ext_dir": "ext_rnn"}),
+    "ext_ff": Training("train_extractor_ml.py", more=("--net-type", "ff")),
 }
-AGENTS = {
-    "rnn_ext_rl": Agent("rl_ext"),
-    "rnn_ext_abs_rl": Agent("rl"),
-    "rnn_ext_abs_rl_rerank": Agent("rl", beam=5),
-}
-FLAT = ("pointer_generator", "pointer_generator_coverage")
-TIMED = ("rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank", "pointer_generator_coverage")  # Table 5
+
+
+class System(NamedTuple):
+    """Outputs of a system that is not run here."""
+
+    label: str
+    outputs: Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +55,12 @@ class Experiment:
     data: Path
     runs: Path
     preset: Preset
+    rows: Mapping[str, Parts | Agent | Flat]
+    systems: Mapping[str, System] = field(default_factory=dict)
+    timed: frozenset[str] = frozenset()  # rows whose decoding runs alone
+    given: Mapping[str, Path] = field(default_factory=dict)  # models that need no training
+    tuned: Path | None = None  # folder of <row>.json with the number of sentences; None: tuned here
+    asked_split: str | None = None
     prefix: str = ""
     decode_folder: str = ORIGINAL
     models_folder: str = MODELS
@@ -64,45 +68,41 @@ class Experiment:
     @property
     def split(self) -> str:
         """The split that is summarised."""
-        return "test" if (self.data / "test").is_dir() or self.is_sample else "val"
+        has_test = (self.data / "test").is_dir() or self.is_sample
+        return self.asked_split or ("test" if has_test else "val")
 
     @property
     def is_sample(self) -> bool:
         return self.data == self.runs / "data"
+
+    def models(self) -> list[str]:
+        """What the rows need trained."""
+        wanted = {model for made_by in self.rows.values() for model in made_by.models.values()}
+        for model in reversed(TRAININGS):
+            wanted |= set(TRAININGS[model].starts_from.values()) if model in wanted else set()
+        return [model for model in TRAININGS if model in wanted and model not in self.given]
+
+    def stages(self) -> Iterator[Stage]:
+        models = self.models()
+        if models or self.is_sample:
+            yield from self._prepare()
+        yield self._references(self.split)
+        for model in models:
+            yield self._train(model, TRAININGS[model])
+        for row, made_by in self.rows.items():
+            yield from self._decode_and_tune(row, made_by)
+        for name, system in self.systems.items():
+            yield self._take(name, system)
+        for row in (*self.rows, *self.systems):
+            yield self._evaluate(row)
+
+    # Data
 
     @property
     def _counts_are_given(self) -> bool:
         """The sample corpus and prepared data sets bring them."""
         counted_here = Stamps(self.runs).begun(self.prefix + "words")
         return self.is_sample or ((self.data / COUNTS_FILE).exists() and not counted_here)
-
-    def stages(self) -> Iterator[Stage]:
-        """In the order in which they start where cores are free: what much else waits for comes first."""
-        yield from self._prepare()
-        yield self._extractor("ext_rnn")
-        yield self._abstractor()
-        yield self._reinforced("rl", abstractive=True)
-        yield from self._pointer_generators()
-        yield self._reinforced("rl_ext", abstractive=False)
-        yield self._extractor("ext_ff", "--net-type", "ff")
-        for row, baseline in BASELINES.items():
-            yield from self._baseline(row, baseline)
-        yield from self._learned_rows()
-
-    def transfer(self) -> Iterator[Stage]:
-        """What is left where the models come from another data set."""
-        yield self._references(self.split)
-        yield from self._learned_rows()
-
-    def _learned_rows(self) -> Iterator[Stage]:
-        for row, agent in AGENTS.items():
-            yield self._decode_agent(row, agent)
-        for row in FLAT:
-            yield self._decode_flat(row)
-        for row in (*AGENTS, *FLAT):
-            yield self._evaluate(row)
-
-    # Data
 
     def _prepare(self) -> Iterator[Stage]:
         train, val = self._data("train"), self._data("val")
@@ -138,9 +138,8 @@ class Experiment:
             inputs=[train, counts, checked],
             outputs=[self._vectors.pattern],
             replaces=[self._run("word2vec")],
+            adopted=True,
         )
-        for split in dict.fromkeys(("val", self.split)):
-            yield self._references(split)
 
     def _references(self, split: str) -> Stage:
         return self._stage(
@@ -152,101 +151,91 @@ class Experiment:
 
     # Training
 
-    def _extractor(self, model: str, *more: str) -> Stage:
-        return self._train(model, "train_extractor_ml.py", [*more, "--w2v", self._vectors], [self._vectors.pattern])
-
-    def _abstractor(self) -> Stage:
-        return self._train("abstractor", "train_abstractor.py", ["--w2v", self._vectors], [self._vectors.pattern])
-
-    def _reinforced(self, model: str, abstractive: bool) -> Stage:
-        parts = {"ext_dir": "ext_rnn", **({"abs_dir": "abstractor"} if abstractive else {})}
-        arguments = flags({name: self.model(part) for name, part in parts.items()})
-        return self._train(model, "train_full_rl.py", arguments, [self._weights(part) for part in parts.values()])
-
-    def _pointer_generators(self) -> Iterator[Stage]:
-        first, second = FLAT
-        script = "train_pointer_generator.py"
-        yield self._train(first, script, ["--w2v", self._vectors], [self._vectors.pattern])
-        yield self._train(second, script, ["--coverage", "--init_from", self.model(first)], [self._weights(first)])
-
-    def _train(self, model: str, script: str, arguments: Sequence[Argument], inputs: list[str]) -> Stage:
+    def _train(self, model: str, training: Training) -> Stage:
         folder = self.model(model)
+        start: list[Argument] = list(flags({flag: self.model(part) for flag, part in training.starts_from.items()}))
+        inputs = [self._weights(part) for part in training.starts_from.values()]
+        if not training.starts_from:
+            start, inputs = ["--w2v", self._vectors], [self._vectors.pattern]
         return self._stage(
             model,
-            [script, "--path", folder, *self._data_dir, *arguments],
+            [training.script, "--path", folder, *self._data_dir, *training.more, *start],
             inputs=[self._data("train"), self._data("val"), *inputs],
             outputs=[self._weights(model), f"{folder}/meta.json", f"{folder}/metrics.jsonl"],
             resumes=f"{folder}/resume.pt",
             replaces=[folder],
+            adopted=True,
         )
 
     # Decoding and evaluation
 
-    def _baseline(self, row: str, baseline: Baseline) -> Iterator[Stage]:
-        if baseline.extractor is None:
-            yield self._decode_baseline(row, baseline, self.split)
-            yield self._evaluate(row, str(LEAD))
+    def _decode_and_tune(self, row: str, made_by: Parts | Agent | Flat) -> Iterator[Stage]:
+        yield self._decode(row, made_by)
+        if not (isinstance(made_by, Parts) and self._is_tuned_here(made_by)):
             return
-        chosen = self._run(f"tuning/{row}.json")
-        tuning = self._run(f"tuning/{row}")
-        yield self._decode_baseline(row, baseline, "val", tuning)
+        folder = self.decoded(row)
+        if self.split != "val":
+            folder = self._run(f"tuning/{row}")
+            yield self._decode(f"{row}-val", made_by, "val", folder)
         yield self._stage(
             f"tune-{row}",
-            ["-m", "pipeline.tuning", "--decode_dir", tuning, "--path", chosen, *self._data_dir],
-            inputs=[f"{tuning}/output_?", self._data("refs/val")],
-            outputs=[chosen],
+            ["tune_n_ext.py", "--decode_dir", folder, "--path", self._chosen(row), *self._data_dir],
+            kind="tune",
+            inputs=[f"{folder}/log.json", f"{folder}/output_?", f"{folder}/alignment.jsonl"],
+            outputs=[self._chosen(row)],
         )
-        yield self._decode_baseline(row, baseline, self.split)
-        yield self._evaluate(row, Chosen(chosen, "n_ext"), [chosen])
 
-    def _decode_baseline(self, row: str, baseline: Baseline, split: str, path: str | None = None) -> Stage:
-        parts = {"ext_dir": baseline.extractor, "abs_dir": "abstractor" if baseline.abstractive else None}
-        models = {name: model for name, model in parts.items() if model}
-        arguments = flags({name: self.model(model) for name, model in models.items()})
-        name = f"decode-{row}" if path is None else f"decode-{row}-val"
-        inputs = [self._weights(model) for model in models.values()]
-        path = path or self.decoded(row)
-        return self._decode(name, "decode_baselines", arguments, inputs, path, f"{path}/output_?", split)
+    def _is_tuned_here(self, made_by: Parts) -> bool:
+        return made_by.n_sentences is None and self.tuned is None
 
-    def _decode_agent(self, row: str, agent: Agent) -> Stage:
-        arguments = ["--model_dir", self.model(agent.model), *(["--beam", str(agent.beam)] if agent.beam > 1 else [])]
-        inputs, path = [self._weights(agent.model)], self.decoded(row)
-        return self._decode(f"decode-{row}", "decode_full_model", arguments, inputs, path, f"{path}/output", self.split)
-
-    def _decode_flat(self, row: str) -> Stage:
-        arguments, inputs, path = ["--model_dir", self.model(row)], [self._weights(row)], self.decoded(row)
-        script = "decode_pointer_generator"
-        return self._decode(f"decode-{row}", script, arguments, inputs, path, f"{path}/output", self.split)
-
-    def _decode(
-        self, name: str, script: str, arguments: list[str], inputs: list[str], path: str, output: str, split: str
-    ) -> Stage:
+    def _decode(self, name: str, made_by: Parts | Agent | Flat, split: str = "", path: str = "") -> Stage:
+        split, path = split or self.split, path or self.decoded(name)
+        scripts = {Parts: "decode_baselines", Agent: "decode_full_model", Flat: "decode_pointer_generator"}
+        script = scripts[type(made_by)]
+        arguments = flags({flag: self.model(model) for flag, model in made_by.models.items()})
+        if isinstance(made_by, Agent) and made_by.beam > 1:
+            arguments += ["--beam", str(made_by.beam)]
+        output = f"{path}/output_?" if isinstance(made_by, Parts) else f"{path}/output"
         return self._stage(
-            name,
+            f"decode-{name}",
             [f"{script}.py", "--path", path, *arguments, *self._data_dir, "--split", split],
             kind=script,
-            inputs=[*inputs, self._data(split)],
+            inputs=[*(self._weights(model) for model in made_by.models.values()), self._data(split)],
             outputs=[output, f"{path}/log.json", f"{path}/alignment.jsonl"],
-            alone=name.removeprefix("decode-") in TIMED,
+            alone=name in self.timed,
             resumes=f"{path}/log.json",
             replaces=[path],
         )
 
-    def _evaluate(self, row: str, n_ext: Argument | None = None, inputs: list[str] | None = None) -> Stage:
-        """A baseline's summaries are its first `n_ext` sentences."""
-        path = self.decoded(row)
+    def _take(self, name: str, system: System) -> Stage:
+        path, outputs = self.decoded(name), str(system.outputs)
+        command = ["-m", "pipeline.other_system", "--system", system.label, "--outputs", outputs, "--path", path]
+        return self._stage(
+            f"decode-{name}",
+            [*command, *self._data_dir, "--split", self.split],
+            kind="system",
+            inputs=[outputs, self._data(f"refs/{self.split}")],
+            outputs=[f"{path}/output", f"{path}/log.json"],
+            replaces=[path],
+        )
+
+    def _evaluate(self, row: str) -> Stage:
+        """A summary of parts is their first `n_ext` sentences."""
+        path, made_by = self.decoded(row), self.rows.get(row)
         metrics = ["--rouge", *([] if why_unavailable() else ["--meteor"])]
-        command: list[Argument] = ["--decode_dir", path, *self._data_dir, *metrics]
-        script, output, scores = "eval_full_model.py", f"{path}/output", f"{path}/scores.json"
-        if n_ext is not None:
-            script, output, scores = "eval_baselines.py", f"{path}/output_?", f"{path}/top*_scores.json"
-            command += ["--n_ext", n_ext]
+        command: list[Argument] = ["eval_full_model.py", "--decode_dir", path, *self._data_dir, *metrics]
+        output, chosen = f"{path}/output", []
+        if isinstance(made_by, Parts):
+            output = f"{path}/output_?"
+            chosen = [] if made_by.n_sentences else [self._chosen(row)]
+            n_ext = str(made_by.n_sentences) if made_by.n_sentences else Chosen(self._chosen(row), "n_ext")
+            command = ["eval_baselines.py", *command[1:], "--n_ext", n_ext]
         return self._stage(
             f"evaluate-{row}",
-            [script, *command],
+            command,
             kind="evaluate",
-            inputs=[output, f"{path}/log.json", self._data(f"refs/{self.split}"), *(inputs or [])],
-            outputs=[scores],
+            inputs=[output, f"{path}/log.json", self._data(f"refs/{self.split}"), *chosen],
+            outputs=[self.scores(row)],
             figures=r"ROUGE-\S+ Average_F: \S+",
             replaces=[f"{path}/output_top*", f"{path}/top*", f"{path}/scores.json"],
         )
@@ -268,8 +257,12 @@ class Experiment:
         """Outside of the folders that report.rows names, every data set has its own."""
         return str(self.runs / self.prefix.rstrip("-") / name)
 
+    def _chosen(self, row: str) -> str:
+        """The file with the number of sentences."""
+        return str(self.tuned / f"{row}.json") if self.tuned else self._run(f"tuning/{row}.json")
+
     def model(self, model: str) -> str:
-        return str(self.runs / self.models_folder / model)
+        return str(self.given.get(model, self.runs / self.models_folder / model))
 
     def _weights(self, model: str) -> str:
         return f"{self.model(model)}/ckpt"
@@ -278,8 +271,12 @@ class Experiment:
         return str(self.runs / self.decode_folder / row)
 
     def scores(self, row: str) -> str:
-        name = "top*_scores.json" if row in BASELINES else "scores.json"
+        name = "top*_scores.json" if isinstance(self.rows.get(row), Parts) else "scores.json"
         return f"{self.decoded(row)}/{name}"
+
+    def minutes(self, *names: str) -> float:
+        """The preset's estimate under the first of these names that it has."""
+        return next((self.preset.minutes[name] for name in names if name in self.preset.minutes), 0.1)
 
     def _stage(
         self,
@@ -295,19 +292,22 @@ class Experiment:
         resumes: str | None = None,
         replaces: list[str] | None = None,
         anew: list[str] | None = None,
+        adopted: bool = False,
     ) -> Stage:
-        """With the preset's flags and minutes for the stage, or for its kind."""
+        """With the preset's flags and minutes for the kind of stage, or for this one."""
         kind = kind or name
         return Stage(
             name=self.prefix + name,
-            command=(*command, *flags(self.preset.flags.get(kind, {}))),
+            command=(*command, *flags({**self.preset.flags.get(kind, {}), **self.preset.flags.get(name, {})})),
             inputs=tuple(inputs),
             outputs=tuple(outputs),
-            minutes=self.preset.minutes.get(kind, 0.1),
+            kind=kind,
+            minutes=self.minutes(name, kind),
             alone=alone,
             prints=prints,
             figures=figures,
             resumes=resumes,
             replaces=tuple(replaces or ()),
             anew=tuple(anew or ()),
+            adopted=adopted,
         )

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.experiment import AGENTS, BASELINES, FLAT, TIMED, Experiment
+from pipeline.experiment import TRAININGS, Experiment, System
 from pipeline.presets import Preset
-from pipeline.stage import Stage
-from report.rows import ANONYMIZED, DUC, MODELS
+from pipeline.stage import Stage, flags
+from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ROWS, Agent, Flat, Parts, made_for
 from support.errors import UserError
 
-JUDGED = ("rnn_ext_abs_rl_rerank", "pointer_generator_coverage")  # Tables 4 and 6
-ROWS_OF_TABLE = {
-    "1": (*BASELINES, *AGENTS, *FLAT),
-    "2": tuple(row for row in (*BASELINES, *AGENTS) if row != "lead3_abs"),
-    "3": ("pointer_generator_coverage", "rnn_ext_abs_rl"),
-    "4": JUDGED,
-    "5": TIMED,
-    "6": JUDGED,
-}
+TABLES = ("1", "2", "3", "4", "5", "6", "training")
+OF_THE_ORIGINAL = ("1", "4", "5", "6")
+SHIPPED = {"rl": ".", "abstractor": "abstractor", "ext_rnn": "extractor"}  # model -> its place in a box
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """Data sets; Tables 2 and 3 have their own."""
+    """Data sets, of which Tables 2 and 3 have their own, and what else is given."""
 
     data: Path
     anonymized: Path | None = None
     duc: Path | None = None
+    split: str | None = None  # to summarise
+    systems: Mapping[str, System] = field(default_factory=dict)
+    pretrained: Path | None = None  # a box of models, so that nothing is trained
+    without: Collection[str] = ()  # rows
 
 
-class Plan(NamedTuple):
+class StagePlan(NamedTuple):
     stages: list[Stage]
     reports: list[Stage]  # what all others are for
 
@@ -44,8 +42,19 @@ def check_folders(folder: Path, *splits: str) -> None:
         raise UserError(f"{folder} has no folder {' and '.join(missing)}; python -m data.prepare makes them")
 
 
-def make_plan(sources: Sources, runs: Path, preset: Preset) -> Plan:
-    original = Experiment(data=sources.data, runs=runs, preset=preset)
+def make_plan(sources: Sources, runs: Path, preset: Preset) -> StagePlan:
+    given = shipped_models(sources.pretrained) if sources.pretrained else {}
+    original = Experiment(
+        data=sources.data,
+        runs=runs,
+        preset=preset,
+        rows=_rows(OF_THE_ORIGINAL, sources, given),
+        systems=sources.systems,
+        timed=frozenset(made_for("5")),
+        given=given,
+        tuned=_shipped_tuning(sources),
+        asked_split=sources.split,
+    )
     stages = [*original.stages()]
     reports = [_table("1", original)]
     if sources.anonymized:
@@ -53,6 +62,7 @@ def make_plan(sources: Sources, runs: Path, preset: Preset) -> Plan:
             data=sources.anonymized,
             runs=runs,
             preset=preset,
+            rows=_rows("2", sources, given),
             prefix="anonymized-",
             decode_folder=ANONYMIZED,
             models_folder=f"{MODELS}_anonymized",
@@ -60,12 +70,52 @@ def make_plan(sources: Sources, runs: Path, preset: Preset) -> Plan:
         stages += anonymized.stages()
         reports.append(_table("2", anonymized))
     if sources.duc:
-        duc = Experiment(data=sources.duc, runs=runs, preset=preset, prefix="duc-", decode_folder=DUC)
-        stages += duc.transfer()
+        duc = Experiment(
+            data=sources.duc,
+            runs=runs,
+            preset=preset,
+            rows=_rows("3", sources, given),
+            given=given or {model: runs / MODELS / model for model in TRAININGS},
+            tuned=original.tuned or runs / "tuning",
+            prefix="duc-",
+            decode_folder=DUC,
+        )
+        stages += duc.stages()
         reports.append(_table("3", duc))
-    reports += [_judging(original), _table("5", original), _table("6", original), *_curves(original)]
+    reports += [*_judging(original), _table("5", original), *_speed(original), _table("6", original)]
+    reports += _training(original)
     reports += _conclusions(original, reports)
-    return Plan([*stages, *reports], reports)
+    return StagePlan([*stages, *reports], reports)
+
+
+def shipped_models(box: Path) -> dict[str, Path]:
+    """Model -> directory, of those that a box has."""
+    found = {model: box / place for model, place in SHIPPED.items() if (box / place / "meta.json").is_file()}
+    if not found:
+        raise UserError(f"{box} holds no shipped models: train your own, without --pretrained, or name their folder")
+    return found
+
+
+def _shipped_tuning(sources: Sources) -> Path | None:
+    """The numbers of sentences that belong to the models of a box; without them, they are tuned on val."""
+    box = sources.pretrained
+    if box is None:
+        return None
+    if (box / "tuning").is_dir():
+        return box / "tuning"
+    check_folders(sources.data, "val")
+    return None
+
+
+def _rows(
+    tables: Collection[str], sources: Sources, given: Mapping[str, Path]
+) -> dict[str, Parts | Agent | Flat]:
+    """The rows of these tables that are wanted, and that the models of a box can make."""
+    wanted = {row for table in tables for row in made_for(table)} - set(sources.without)
+    rows = {name: row.made_by for name, row in ROWS.items() if name in wanted and row.made_by}
+    if not sources.pretrained:
+        return rows
+    return {name: made_by for name, made_by in rows.items() if set(made_by.models.values()) <= given.keys()}
 
 
 def table_stage(table: str) -> str:
@@ -75,36 +125,70 @@ def table_stage(table: str) -> str:
 def _table(table: str, experiment: Experiment) -> Stage:
     printed = str(experiment.runs / "tables" / f"table_{table}.txt")
     data_dir = [] if experiment.prefix else ["--data_dir", str(experiment.data)]
+    shown = [row for row in experiment.rows if table in ROWS[row].tables]
     return Stage(
         name=table_stage(table),
         command=("-m", "report.tables", str(experiment.runs), "--table", table, *data_dir),
-        inputs=tuple(experiment.scores(row) for row in ROWS_OF_TABLE[table]),
+        inputs=tuple(experiment.scores(row) for row in (*shown, *experiment.systems)),
         outputs=(printed,),
+        minutes=experiment.minutes("tables"),
         prints=printed,
     )
 
 
-def _judging(experiment: Experiment) -> Stage:
+def _judging(experiment: Experiment) -> Iterator[Stage]:
     """Table 4 is made by judges; these are the pages for them."""
     printed, out = str(experiment.runs / "tables" / "table_4.txt"), experiment.runs / "judging"
-    ours, theirs = (experiment.decoded(row) for row in JUDGED)
+    judged = sorted(made_for("4"), reverse=True)  # ours first
+    if not set(judged) <= experiment.rows.keys():
+        return
+    ours, theirs = (experiment.decoded(row) for row in judged)
     command = ("-m", "report.human_eval", "make", "--a", ours, "--b", theirs, "--data_dir", str(experiment.data))
-    return Stage(
+    yield Stage(
         name=table_stage("4"),
         command=(*command, "--out", str(out)),
-        inputs=tuple(experiment.scores(row) for row in JUDGED),
+        inputs=tuple(experiment.scores(row) for row in judged),
         outputs=(printed, f"{out}.key.json"),
         prints=printed,
     )
 
 
-def _curves(experiment: Experiment) -> Iterator[Stage]:
+def _speed(experiment: Experiment) -> Iterator[Stage]:
+    """Where the flat baseline of Table 5 is left out, it is timed with untrained weights."""
+    if FLAT_ROW in experiment.rows or "rl" not in experiment.models():
+        return
+    printed, data = str(experiment.runs / "tables" / "speed.txt"), str(experiment.data)
+    command = ("-m", "scripts.bench_table5", "--data_dir", data, "--split", experiment.split)
+    yield Stage(
+        name="speed",
+        command=(*command, "--model_dir", experiment.model("rl"), *flags(experiment.preset.flags.get("speed", {}))),
+        inputs=(f"{experiment.model('rl')}/ckpt", str(experiment.data / experiment.split)),
+        outputs=(printed,),
+        minutes=experiment.minutes("speed"),
+        alone=True,
+        prints=printed,
+    )
+
+
+def _training(experiment: Experiment) -> Iterator[Stage]:
+    """Learning curves and times of what is trained."""
+    logs = {model: f"{experiment.model(model)}/metrics.jsonl" for model in experiment.models()}
     for model in ("rl", "rl_ext"):
+        if model in logs:
+            yield Stage(
+                name=f"curve-{model}",
+                command=("-m", "report.curve", experiment.model(model)),
+                inputs=(logs[model],),
+                outputs=(f"{experiment.model(model)}/learning_curve.png",),
+            )
+    if logs:
+        printed = str(experiment.runs / "tables" / "table_training.txt")
         yield Stage(
-            name=f"curve-{model}",
-            command=("-m", "report.curve", experiment.model(model)),
-            inputs=(f"{experiment.model(model)}/metrics.jsonl",),
-            outputs=(f"{experiment.model(model)}/learning_curve.png",),
+            name=table_stage("training"),
+            command=("-m", "report.tables", str(experiment.runs), "--table", "training"),
+            inputs=tuple(logs.values()),
+            outputs=(printed,),
+            prints=printed,
         )
 
 
@@ -114,7 +198,12 @@ def _conclusions(experiment: Experiment, reports: list[Stage]) -> list[Stage]:
     inputs = tuple(name for stage in reports for name in stage.outputs)
     return [
         Stage(
-            name="claims", command=("-m", "report.claims", *arguments), inputs=inputs, outputs=(claims,), prints=claims
+            name="claims",
+            command=("-m", "report.claims", *arguments),
+            inputs=inputs,
+            outputs=(claims,),
+            minutes=experiment.minutes("claims"),
+            prints=claims,
         ),
         Stage(name="page", command=("-m", "report.page", *arguments), inputs=(claims,), outputs=(page,)),
     ]

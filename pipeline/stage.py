@@ -1,16 +1,17 @@
-"""A stage of the reproduction: a command with what it reads and writes. Paths may be glob patterns."""
+"""A stage of the reproduction: a command with what it reads and writes.
+
+Paths may have wildcards in their last part alone, so that folders can be called anything.
+"""
 
 from __future__ import annotations
 
-import glob
-import hashlib
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.errors import UserError
 from support.files import read_json
+from training.config import MAY_CHANGE
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,10 @@ class Found:
     pattern: str
 
     def value(self) -> str:
-        matches = glob.glob(self.pattern)
-        if len(matches) != 1:
-            raise UserError(f"{len(matches)} files match {self.pattern}, but one is needed")
-        return matches[0]
+        found = matches(self.pattern)
+        if len(found) != 1:
+            raise UserError(f"{len(found)} files match {self.pattern}, but one is needed")
+        return str(found[0])
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Chosen:
     name: str
 
     def value(self) -> str:
-        return str(read_json(self.path)[self.name])
+        value = read_json(self.path)
+        if not isinstance(value, dict) or not isinstance(value.get(self.name), int):
+            raise UserError(f"{self.path} has no number {self.name}: remove it, and it is made again")
+        return str(value[self.name])
 
 
 Argument = str | Found | Chosen
@@ -46,6 +50,7 @@ class Stage:
     command: tuple[Argument, ...]  # what follows `python`
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...]  # what tells whether the stage is done, and later stages read
+    kind: str = ""  # for which a preset has flags and minutes
     minutes: float = 0.1  # estimate
     alone: bool = False  # nothing runs beside it: its speed is measured, and it uses all cores
     prints: str | None = None  # file that gets what the command prints
@@ -53,9 +58,23 @@ class Stage:
     resumes: str | None = None  # file without which --resume has nothing to go on with
     replaces: tuple[str, ...] = ()  # set aside where the stage starts anew
     anew: tuple[str, ...] = ()  # flags for a start where old results are in the way
+    adopted: bool = False  # outputs that lie there without a record of the stage count as made by it
 
     def arguments(self) -> list[str]:
         return [part if isinstance(part, str) else part.value() for part in self.command]
+
+    def settings(self) -> list[str]:
+        """The command without what leaves its result as it is: where things lie, and what a resumed run may change."""
+        kept: list[str] = []
+        skips_value = False
+        for part in self.command:
+            is_flag = isinstance(part, str) and part.startswith("--")
+            if is_flag:
+                skips_value = str(part)[2:].replace("-", "_") in MAY_CHANGE
+            if isinstance(part, str) and not skips_value and not Path(part).is_absolute():
+                kept.append(part)
+            skips_value = skips_value and is_flag
+        return kept
 
 
 def flags(values: Mapping[str, object]) -> list[str]:
@@ -66,12 +85,20 @@ def flags(values: Mapping[str, object]) -> list[str]:
     return parts
 
 
+def matches(pattern: str) -> list[Path]:
+    """What is called so, or else what the last part matches."""
+    path = Path(pattern)
+    return [path] if path.exists() else sorted(path.parent.glob(path.name))
+
+
 def needs(stage: Stage, stages: Iterable[Stage]) -> list[Stage]:
     """The stages that write what this one reads."""
     return [other for other in stages if other is not stage and set(other.outputs) & set(stage.inputs)]
 
 
-def with_needs(targets: Sequence[Stage], stages: Sequence[Stage]) -> list[Stage]:
+def with_needs(
+    targets: Sequence[Stage], stages: Sequence[Stage], needs_nothing: Callable[[Stage], bool] = lambda _: False
+) -> list[Stage]:
     """The targets and all that they need, in the order of `stages`."""
     wanted: list[Stage] = []
     queue = list(targets)
@@ -79,34 +106,5 @@ def with_needs(targets: Sequence[Stage], stages: Sequence[Stage]) -> list[Stage]
         stage = queue.pop()
         if stage not in wanted:
             wanted.append(stage)
-            queue += needs(stage, stages)
+            queue += [] if needs_nothing(stage) else needs(stage, stages)
     return [stage for stage in stages if stage in wanted]
-
-
-def files(pattern: str) -> Iterator[os.DirEntry[str] | Path]:
-    """All files under what matches, hidden ones left out."""
-    for match in sorted(glob.glob(pattern)):
-        if os.path.isdir(match):
-            yield from _walk(match)
-        else:
-            yield Path(match)
-
-
-def _walk(folder: str) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                yield from _walk(entry.path)
-            else:
-                yield entry
-
-
-def signature(pattern: str) -> str:
-    """Changes when a file under the pattern appears, goes or is written; empty if there is none."""
-    digest, n = hashlib.blake2b(digest_size=12), 0
-    for n, file in enumerate(files(pattern), 1):  # noqa: B007
-        status = file.stat()
-        digest.update(f"{os.fspath(file)} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest() if n else ""

@@ -1,43 +1,75 @@
-"""What is done, and what must be done again: <runs>/stages/<stage>.json, written when a stage starts and when it ends.
+"""What is done, and what must be done again: <runs>/stages/<stage>.json, written when a stage starts, runs and ends.
 
-A stage is done if its command and its inputs are those of the time when it ended, and its outputs are as it left them.
+A stage is done if its settings and the contents of its inputs are those of the time when it ended, and its outputs
+are as it left them. Where things lie and when they were written does not matter, nor flags that a resumed training
+may change. A model (or word vectors) without such a record, put into its place from another machine, is adopted: it
+is done whatever it was made from, and needs nothing, until the stage is forced.
 """
 
 from __future__ import annotations
 
-import hashlib
-import shutil
+import itertools
 from enum import Enum
-from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pipeline.stage import Stage, signature
+from pipeline.digests import Digests
+from pipeline.stage import Stage, matches
+from support.errors import UserError
 from support.files import read_json, write_json
 
 
 class State(Enum):
     DONE = "done"
-    BEGUN = "begun"  # with this command and these inputs, but not ended
+    FOUND = "found"  # made elsewhere, to be adopted
+    BEGUN = "begun"  # with these settings and inputs, but not ended
     OLD = "out of date"
     NEW = "to do"
+
+
+class Usage(NamedTuple):
+    """What a stage took, all its starts together."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_bytes: int = 0  # of its largest process
+
+    def plus(self, other: Usage) -> Usage:
+        seconds, cpu_seconds = self.seconds + other.seconds, self.cpu_seconds + other.cpu_seconds
+        return Usage(seconds, cpu_seconds, max(self.peak_bytes, other.peak_bytes))
+
+    def to_json(self) -> dict[str, float]:
+        return {
+            "seconds": round(self.seconds, 1),
+            "cpu_seconds": round(self.cpu_seconds, 1),
+            "peak_bytes": self.peak_bytes,
+        }
 
 
 class Stamps:
     def __init__(self, runs: Path) -> None:
         self.runs = runs
         self.folder = runs / "stages"
-        self._signatures: dict[str, str] = {}  # until the next stage ends
+        self._digests = Digests(self.folder)
 
     def state(self, stage: Stage) -> State:
         stamp = self._read(stage)
-        if not stamp:
-            return State.NEW
-        if stamp["key"] != self._key(stage):
+        ended = "outputs" in stamp
+        if stamp.get("adopted") and not self.missing(stage):
+            return State.DONE
+        if "inputs" not in stamp:  # no record, or one of an earlier version
+            if stamp and not ended and not stamp.get("adopted"):
+                return State.BEGUN
+            return State.FOUND if stage.adopted and not self.missing(stage) else State.NEW
+        if (stamp["settings"], stamp["inputs"]) != (stage.settings(), self._inputs(stage)):
             return State.OLD
-        if "outputs" not in stamp:
+        if not ended:
             return State.BEGUN
         return State.DONE if stamp["outputs"] == self._outputs(stage) else State.OLD
+
+    def needs_nothing(self, stage: Stage) -> bool:
+        """Adopted, or about to be."""
+        return self.state(stage) == State.FOUND or bool(self._read(stage).get("adopted"))
 
     def begun(self, name: str) -> bool:
         """Whether a stage of this name was ever started here."""
@@ -45,58 +77,71 @@ class Stamps:
 
     def minutes(self, stage: Stage) -> float:
         """What it took the last time, or the estimate."""
-        return float(self._read(stage).get("seconds", 60 * stage.minutes)) / 60
+        stamp = self._read(stage)
+        return self.usage(stage).seconds / 60 if "outputs" in stamp or "adopted" in stamp else stage.minutes
 
-    def begin(self, stage: Stage, state: State) -> list[str]:
-        """Returns the flags for this start; results of other inputs are set aside, not deleted."""
+    def usage(self, stage: Stage) -> Usage:
+        stamp = self._read(stage)
+        return Usage(**{name: stamp[name] for name in Usage._fields if name in stamp})
+
+    def begin(self, stage: Stage, state: State) -> tuple[list[str], Usage]:
+        """Returns the flags for this start, and what earlier ones took that it goes on from; results of other inputs
+        are set aside, not deleted."""
         resume = state == State.BEGUN and stage.resumes is not None and Path(stage.resumes).exists()
+        before = self.usage(stage) if resume else Usage()
         in_the_way = state == State.OLD
         if not resume:
             self._set_aside(stage)
-        self._write(stage, {})
+        self._write(stage, {"settings": stage.settings(), "inputs": self._inputs(stage), **before.to_json()})
         if resume:
-            return ["--resume"]
-        return list(stage.anew) if in_the_way else []
+            return ["--resume"], before
+        return list(stage.anew) if in_the_way else [], before
 
-    def end(self, stage: Stage, seconds: float, cpu_seconds: float) -> None:
-        self._signatures.clear()
-        times = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1)}
-        self._write(stage, {"outputs": self._outputs(stage), **times})
+    def goes_on(self, stage: Stage, usage: Usage) -> None:
+        """What it took so far, should all be killed."""
+        self._write(stage, {**self._read(stage), **usage.to_json()})
+
+    def end(self, stage: Stage, usage: Usage) -> None:
+        self._digests.look_again()
+        self._write(stage, {**self._read(stage), **usage.to_json(), "outputs": self._outputs(stage)})
+
+    def adopt(self, stage: Stage) -> None:
+        self._write(stage, {"adopted": True, **self.usage(stage).to_json()})
 
     def missing(self, stage: Stage) -> list[str]:
         """Outputs that are not there."""
-        self._signatures.clear()
-        return [pattern for pattern in stage.outputs if not self._signature(pattern)]
+        return [pattern for pattern in stage.outputs if not matches(pattern)]
 
-    def _key(self, stage: Stage) -> str:
-        inputs = [self._signature(pattern) for pattern in stage.inputs]
-        return hashlib.blake2b(repr((stage.command, inputs)).encode(), digest_size=12).hexdigest()
+    def _inputs(self, stage: Stage) -> list[str]:
+        return [self._digests.of(pattern) for pattern in stage.inputs]
 
     def _outputs(self, stage: Stage) -> list[str]:
-        return [self._signature(pattern) for pattern in stage.outputs]
-
-    def _signature(self, pattern: str) -> str:
-        if pattern not in self._signatures:
-            self._signatures[pattern] = signature(pattern)
-        return self._signatures[pattern]
+        return [self._digests.of(pattern) for pattern in stage.outputs]
 
     def _set_aside(self, stage: Stage) -> None:
-        """To <runs>/replaced/<stage>, instead of what was there before."""
-        found = [Path(match) for pattern in stage.replaces for match in glob(pattern)]
+        """To the next free <runs>/replaced/<stage>/<n>."""
+        found = [path for pattern in stage.replaces for path in matches(pattern)]
         if found:
-            folder = self.runs / "replaced" / stage.name
-            shutil.rmtree(folder, ignore_errors=True)
+            places = (self.runs / "replaced" / stage.name / str(n) for n in itertools.count(1))
+            folder = next(place for place in places if not place.exists())
             folder.mkdir(parents=True)
             for path in found:
                 path.rename(folder / path.name)
-            self._signatures.clear()
+            self._digests.look_again()
 
     def _path(self, stage: Stage) -> Path:
         return self.folder / f"{stage.name}.json"
 
     def _read(self, stage: Stage) -> dict[str, Any]:
-        return read_json(self._path(stage)) if self._path(stage).exists() else {}
+        path = self._path(stage)
+        stamp = read_json(path) if path.exists() else {}
+        numbers = [stamp.get(name, 0) for name in Usage._fields] if isinstance(stamp, dict) else [None]
+        whole = all(isinstance(number, int | float) for number in numbers)
+        if not whole or ("inputs" in stamp) != ("settings" in stamp):
+            raise UserError(f"{path} is damaged: remove it, and the stage is repeated (a finished model is adopted)")
+        return stamp
 
-    def _write(self, stage: Stage, more: dict[str, Any]) -> None:
+    def _write(self, stage: Stage, stamp: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self._path(stage), {"key": self._key(stage), **more})
+        write_json(self._path(stage), stamp)
+        self._digests.save()

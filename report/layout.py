@@ -118,7 +118,9 @@ def html(table: Table) -> str:
         rows += [_html_line(line) for line in section.lines]
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
     return (
-        f"<figure class='table'><figcaption>{escape(table.title)}</figcaption><div class='scroll'><table>"
+        f"<figure class='table'><figcaption>{escape(table.title)}</figcaption>"
+        "<p class='hint' aria-hidden='true'>scroll sideways for all columns &rarr;</p>"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(table.title)}'><table>"
         f"<thead><tr><td></td>{groups}</tr><tr><td></td>{names}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>{notes}</figure>"
     )

@@ -1,22 +1,24 @@
 """One self-contained HTML page of a reproduction: claims, tables, curves, what was extracted, novelty, examples.
 
-    python -m report.page runs --data_dir data --split test      writes runs/report.html
+    python -m report.page runs --data_dir data --split test        writes runs/report.html
+    python -m report.page runs --data_dir data --articles 12 40    with these two as examples
 
 Without --data_dir the parts that look into the articles are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
 
+from inference.sentence_colours import STYLE
 from metrics.ngram_table import ORDERS
 from report import charts, layout
 from report.claims import Claim, Verdict, check_claims
 from report.examples import choose_examples, example_html
-from report.rows import FLAT_ROWS, MODEL_LABELS, MODELS, ROWS
+from report.rows import MODEL_LABELS, MODELS, SEE_ET_AL
 from report.runs import REFERENCE, Reproduction, command_line, reproduction
 from report.tables import OF_THE_PAPER, TABLES
 from support.errors import run
@@ -29,20 +31,22 @@ _COUNTING = ("rnn_ext_rl", "rnn_ext_abs_rl")
 _SYMBOLS = {Verdict.HOLDS: ("✓", "holds"), Verdict.FAILS: ("✗", "fails"), Verdict.UNKNOWN: ("–", "unknown")}
 
 
-def page(runs: Reproduction, n_examples: int) -> str:
+def page(runs: Reproduction, n_examples: int, articles: Sequence[int] | None = None) -> str:
+    """`articles` are the examples, instead of `n_examples` that are drawn."""
     sections = {
         "Claims": _claims(check_claims(runs)),
         "Tables": "".join(layout.html(TABLES[name](runs)) for name in OF_THE_PAPER),
         "Learning curves": _grid(_learning_curves(runs)),
         "Extraction": _grid(_extraction(runs)),
         "Novelty": _grid(_novelty(runs)),
-        "Examples": "".join(map(example_html, choose_examples(runs, n_examples))),
+        "Examples": "".join(map(example_html, choose_examples(runs, n_examples, articles))),
         "Runs": _run_list(runs),
     }
     filled = {title: content for title, content in sections.items() if content}
     body = "".join(f'<section id="{_id(title)}"><h2>{title}</h2>{text}</section>' for title, text in filled.items())
     links = "".join(f'<a href="#{_id(title)}">{title}</a>' for title in filled)
-    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(subtitle=_subtitle(runs), links=links, body=body)
+    template = Template(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.substitute(colours=STYLE, subtitle=_subtitle(runs), links=links, body=body)
 
 
 def _subtitle(runs: Reproduction) -> str:
@@ -73,20 +77,20 @@ def _learning_curves(runs: Reproduction) -> Iterator[str]:
 
 def _extraction(runs: Reproduction) -> Iterator[str]:
     found = {row: run for row in _EXTRACTING if (run := runs.run(row)) and run.sources}
-    counts = {ROWS[row].label: [len(s) for s in found[row].sources.values()] for row in _COUNTING if row in found}
+    counts = {runs.label(row): [len(s) for s in found[row].sources.values()] for row in _COUNTING if row in found}
     if counts and runs.reference_sentences:
         counts[REFERENCE] = list(runs.reference_sentences.values())
         figure = charts.count_histogram(counts)
         yield _chart(charts.inline_svg(figure, "counts", "histogram"), "Sentences of a summary: the agent decides")
-    places = {ROWS[row].label: [p for s in run.sources.values() for p in s] for row, run in found.items()}
+    places = {runs.label(row): [p for s in run.sources.values() for p in s] for row, run in found.items()}
     if places:
         figure = charts.position_chart(places)
         yield _chart(charts.inline_svg(figure, "positions", "positions"), "Where extracted sentences stand")
 
 
 def _novelty(runs: Reproduction) -> Iterator[str]:
-    shown = ("rnn_ext_rl", runs.first_of(*FLAT_ROWS), "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank")
-    rows = {ROWS[row].label: runs.novelty[row] for row in shown if row and row in runs.novelty}
+    shown = ("rnn_ext_rl", runs.first_of(SEE_ET_AL), "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank")
+    rows = {runs.label(row): runs.novelty[row] for row in shown if row in runs.novelty}
     if rows:
         figure = charts.novelty_chart(rows | {REFERENCE: runs.novelty[REFERENCE]}, ORDERS)
         yield _chart(charts.inline_svg(figure, "novelty", "novel n-grams"), "N-grams that the article does not have")
@@ -100,7 +104,7 @@ def _run_list(runs: Reproduction) -> str:
         beam = f", beam {found.log['beam']}" if "beam" in found.log else ""
         sentences = f", {found.n_sentences} sentences" if found.n_sentences else ""
         lines = "".join(f"<code>{escape(signature)}</code>" for signature in signatures)
-        items.append(f"<dt>{escape(ROWS[row].label)}{sentences}{beam}</dt><dd>{lines}</dd>")
+        items.append(f"<dt>{escape(runs.label(row) + sentences + beam)}</dt><dd>{lines}</dd>")
     return f'<dl class="runs">{"".join(items)}</dl>' if items else ""
 
 
@@ -120,10 +124,11 @@ def _id(title: str) -> str:
 def main() -> None:
     parser = command_line("page", __doc__ or "")
     parser.add_argument("--examples", type=int, default=4, help="how many (default %(default)s)")
+    parser.add_argument("--articles", type=int, nargs="+", help="the articles to show as examples (default: drawn)")
     args = parser.parse_args()
-    text = page(reproduction(args), max(0, args.examples))
-    with atomic_file(args.runs / "report.html") as file:
-        file.write(text)
+    text = page(reproduction(args), max(0, args.examples), args.articles)
+    with atomic_file(args.runs / "report.html", "wb") as file:
+        file.write(text.encode("utf-8", "replace"))  # a lone surrogate becomes a question mark
     print(args.runs / "report.html")
 
 

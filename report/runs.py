@@ -6,35 +6,48 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from data.articles import read_article
+from inference.best_sentences import are_ranked_by_score, best_sentences
 from metrics.ngram_table import REFERENCES, Measure, percentages
 from metrics.novelty import novel
 from metrics.repetition import repeated
 from metrics.scores import Scores, load_scores
 from metrics.significance import Comparison, compare
 from metrics.summaries import check_same_ids, read_summaries
-from report.rows import ANONYMIZED, DUC, ORIGINAL, ROWS
+from report.rows import ANONYMIZED, DUC, MODELS, ORIGINAL, OTHERS, ROWS, Row
 from support.errors import UserError
 from support.files import read_json, write_json
 from support.progress import progress
+from training.metrics_log import read_metrics
 
 Value = TypeVar("Value")
 REFERENCE = "reference"  # the row of the reference summaries
 # How the decode scripts work, and so what a log's timing is of.
 BATCHING = "all systems decode articles in batches; scripts/table5.sh also times them one at a time"
+TABLE_OF_FOLDER = {ORIGINAL: "1", ANONYMIZED: "2", DUC: "3"}
 _TOP = re.compile(r"output_top(\d+)")
 
 
 class Timing(NamedTuple):
     seconds: float  # for all articles
+    reranking: float  # of these seconds
     words_per_second: float
     processes: int
     extrapolated: bool  # a resumed run has timed some of the articles
+
+
+class TrainingCost(NamedTuple):
+    """What a model's training took; None where nothing tells."""
+
+    hours: float | None
+    seconds_an_update: float | None
+    updates: int | None
+    gigabytes: float | None  # of the largest process
 
 
 class Run:
@@ -74,20 +87,40 @@ class Run:
             return {}
         try:
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            found = {line["article"]: [sentence["source"] for sentence in line["sentences"]] for line in lines}
+            return {int(line["article"]): self._sources_of(line) for line in lines}
         except (ValueError, KeyError, TypeError):
             raise UserError(f"{path} is damaged: decode again") from None
-        return {article: sources[: self.n_sentences] for article, sources in found.items()}
+
+    def _sources_of(self, line: dict[str, Any]) -> list[int]:
+        sentences = line["sentences"]
+        k = len(sentences) if self.n_sentences is None else self.n_sentences
+        by_score = k < len(sentences) and are_ranked_by_score(self.log)
+        kept = [sentences[place] for place in best_sentences(line, k, by_score)]
+        return [int(sentence["source"]) for sentence in kept if sentence["source"] is not None]
+
+    @cached_property
+    def length(self) -> tuple[float, float]:
+        """Sentences and words of a summary, on average."""
+        texts = [[line for line in text.split("\n") if line.strip()] for text in self.summaries.values()]
+        counts = [(len(lines), sum(len(line.split()) for line in lines)) for lines in texts]
+        sentences, words = (sum(column) / max(1, len(counts)) for column in zip(*counts, strict=True))
+        return sentences, words
 
     @cached_property
     def timing(self) -> Timing | None:
         measured = self.log.get("timing")
-        if not measured or not measured["articles"]:
+        if not measured:
             return None
-        whole = len(self.scores.ids) / measured["articles"]
-        return Timing(
-            measured["seconds"] * whole, measured["words_per_second"], measured.get("processes", 1), whole > 1
-        )
+        try:
+            articles, processes = int(measured["articles"]), int(measured.get("processes", 1))
+            seconds, reranking = float(measured["seconds"]), float(measured.get("reranking_seconds", 0))
+            words_per_second = float(measured["words_per_second"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise UserError(f"{self.path / 'log.json'} has a damaged 'timing': decode again") from None
+        if not (articles and seconds and words_per_second):
+            return None
+        whole = len(self.scores.ids) / articles
+        return Timing(seconds * whole, reranking * whole, words_per_second, processes, whole > 1)
 
 
 class Reproduction:
@@ -98,6 +131,7 @@ class Reproduction:
             raise UserError(f"{path} is no folder of runs: it has no {ORIGINAL}/<row>, such as {ORIGINAL}/rnn_ext")
         self.path, self.data_dir, self._split = path, data_dir, split
         self._runs: dict[Path, Run | None] = {}
+        self._rows: dict[str, dict[str, Row]] = {}
         self._kept = path / ".measured.json"
 
     def run(self, row: str, folder: str = ORIGINAL) -> Run | None:
@@ -108,8 +142,21 @@ class Reproduction:
             self._runs[path] = run if run and run.evaluated else None
         return self._runs[path]
 
+    def rows(self, folder: str = ORIGINAL) -> dict[str, Row]:
+        """Those of report.rows, and whatever else is evaluated in the folder."""
+        if folder not in self._rows:
+            there = sorted(path.name for path in (self.path / folder).glob("[!.]*") if path.name not in ROWS)
+            others = {name: run for name in there if (run := self.run(name, folder))}
+            tables = {TABLE_OF_FOLDER[folder]: None}
+            added = {name: Row(str(run.log.get("system", name)), OTHERS, None, tables) for name, run in others.items()}
+            self._rows[folder] = {**ROWS, **added}
+        return self._rows[folder]
+
+    def label(self, row: str, folder: str = ORIGINAL) -> str:
+        return self.rows(folder)[row].label
+
     def runs(self, folder: str = ORIGINAL) -> dict[str, Run]:
-        found = {row: self.run(row, folder) for row in ROWS}
+        found = {row: self.run(row, folder) for row in self.rows(folder)}
         return {row: run for row, run in found.items() if run}
 
     @cached_property
@@ -126,12 +173,26 @@ class Reproduction:
     def articles(self) -> Path | None:
         return Path(self.data_dir) / self.split if self.data_dir and self.split else None
 
-    def first_of(self, *rows: str) -> str | None:
-        return next((row for row in rows if self.run(row)), None)
+    def first_of(self, rows: Sequence[str], folder: str = ORIGINAL) -> str:
+        """The first that is evaluated, or else the last."""
+        return next((row for row in rows if self.run(row, folder)), rows[-1])
 
-    def timing(self, row: str | None) -> Timing | None:
-        run = self.run(row) if row else None
+    def timing(self, row: str) -> Timing | None:
+        run = self.run(row)
         return run.timing if run else None
+
+    def training_cost(self, model: str) -> TrainingCost:
+        """By <runs>/stages/<model>.json, which reproduce.sh writes, and the model's metrics.jsonl."""
+        record = _record(self.path / "stages" / f"{model}.json")
+        log = self.path / MODELS / model / "metrics.jsonl"
+        updates = [line for line in read_metrics(log) if "loss" in line] if log.is_file() else []
+        seconds = [line["seconds"] for line in updates if "seconds" in line]
+        return TrainingCost(
+            record["seconds"] / 3600 if "seconds" in record else None,
+            sum(seconds) / len(seconds) if seconds else None,
+            int(updates[-1]["step"]) if updates else None,
+            record["peak_bytes"] / 2**30 if "peak_bytes" in record else None,
+        )
 
     def significance(self, row: str, other: str, folder: str = ORIGINAL) -> dict[str, Comparison] | None:
         """Metric -> paired bootstrap of two rows (Sec. 6.2); None unless both are evaluated."""
@@ -142,7 +203,10 @@ class Reproduction:
             found = self._remember(_key("significance", a.scores, b.scores), partial(compare, a.scores, b.scores))
         except UserError as error:
             raise UserError(f"{a.path} against {b.path}: {error}") from None
-        return {values[0]: Comparison(*values) for values in found}
+        try:
+            return {values[0]: Comparison(*values) for values in found}
+        except (TypeError, LookupError):
+            raise self._damaged() from None
 
     @cached_property
     def novelty(self) -> dict[str, list[float]]:
@@ -172,15 +236,38 @@ class Reproduction:
         systems = {row: run.summaries for row, run in runs.items()}
         key = _key(" ".join([name, *runs]), *(run.scores for run in runs.values()))
         rows = self._remember(key, lambda: list(percentages(measure, systems, articles).items()))
-        return {REFERENCE if row == REFERENCES else row: values for row, values in rows}
+        try:
+            return {REFERENCE if row == REFERENCES else row: [float(value) for value in values] for row, values in rows}
+        except (TypeError, ValueError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> UserError:
+        return UserError(f"{self._kept} is damaged: remove it, and what it kept is measured again")
 
     def _remember(self, key: str, measure: Callable[[], Value]) -> Value:
         """What was measured of the same texts before; both ways of getting it give JSON's types."""
-        kept = read_json(self._kept) if self._kept.is_file() else {}
+        kept = _kept_before(self._kept)
         if key not in kept:
             kept[key] = measure()
             write_json(self._kept, kept)
         return kept[key]
+
+
+def _kept_before(path: Path) -> dict[str, Any]:
+    """A damaged file is written anew: all that it held can be measured again."""
+    try:
+        kept = read_json(path) if path.is_file() else {}
+    except UserError:
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def _record(path: Path) -> dict[str, float]:
+    """The numbers that a stage left."""
+    value = read_json(path) if path.is_file() else {}
+    if not isinstance(value, dict):
+        raise UserError(f"{path} is not the record of a stage: remove it")
+    return {name: number for name, number in value.items() if isinstance(number, int | float)}
 
 
 def summary_folder(path: Path) -> Path:

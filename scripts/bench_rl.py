@@ -33,7 +33,8 @@ from support.errors import run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
 from training.a2c import a2c_loss, discounted_returns, standardise
-from training.reinforcement import ActorCriticTraining, Environment, RewardFlags
+from training.reinforcement import ActorCriticTraining, Environment
+from training.rewards import RewardFlags
 from training.rewriting_cache import RewritingCache
 
 PHASES = ("act", "rewrite", "score")
@@ -65,7 +66,7 @@ def main() -> None:
         batch = next(stream)
         actions = fixed_actions(batch, flags.sentences)
         for label in ("no cache", "warm cache"):
-            environment = Environment(store, cache.through(rewriter))
+            environment = Environment(store, cache.through(rewriter), rewriter.own)
             objective = ActorCriticTraining(
                 agent, environment, environment, RewardFlags(), detach_baseline=True,
                 device=torch.device("cpu"), directory=Path(tempfile.gettempdir()),

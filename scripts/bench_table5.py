@@ -34,13 +34,14 @@ from inference.summary import Summary
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
 from model.pointer_generator import PointerGenerator
-from report.paper_numbers import SECONDS_PER_UPDATE, TABLE_5
-from report.rows import ROWS
+from report.paper_numbers import TRAINING, Speed
+from report.rows import ROWS, quoted
 from support.errors import run
 from support.flags import flag, parse
 from support.memory import keep_freed_memory
 
 FLAT, FULL, RERANK = "pointer_generator_coverage", "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank"
+TABLE_5 = quoted("5", Speed)
 TEST_ARTICLES = 11490  # what Table 5 counts
 SENTENCES = 4  # that an untrained agent extracts
 PIECE = 100  # articles that one system decodes before it is the next one's turn
@@ -114,28 +115,28 @@ def full_options(model_dir: str | None, row: str, beam: int) -> Options:
 
 def words_an_article(row: str) -> int:
     """As the paper's Table 5 implies: time times words a second."""
-    hours, words_per_second = TABLE_5[row]
-    return round(hours * 3600 * words_per_second / TEST_ARTICLES)
+    speed = TABLE_5[row]
+    return round(speed.hours * 3600 * speed.words_per_second / TEST_ARTICLES)
 
 
-class Speed(NamedTuple):
+class Measured(NamedTuple):
     seconds: float
     words: int
 
 
-def decode(systems: dict[str, Summarize], store: TokenStore, pieces: list[tuple[int, ...]]) -> dict[str, Speed]:
-    found = {row: Speed(0.0, 0) for row in systems}
+def decode(systems: dict[str, Summarize], store: TokenStore, pieces: list[tuple[int, ...]]) -> dict[str, Measured]:
+    found = {row: Measured(0.0, 0) for row in systems}
     for summarize in systems.values():
         list(summarize(store, np.array(pieces[0])[:1]))  # binds the store
     for piece in pieces:
         for row, summarize in systems.items():
             start = time.process_time()
             words = sum(summary.n_words for summary in summarize(store, np.array(piece)))
-            found[row] = Speed(found[row].seconds + time.process_time() - start, found[row].words + words)
+            found[row] = Measured(found[row].seconds + time.process_time() - start, found[row].words + words)
     return found
 
 
-def print_speeds(title: str, speeds: dict[str, Speed]) -> None:
+def print_speeds(title: str, speeds: dict[str, Measured]) -> None:
     base = speeds[FLAT]
     print(f"{title:32} {'seconds':>9} {'words':>7} {'words/s':>8}   speed-up in time, in words/s")
     for row, (seconds, words) in speeds.items():
@@ -151,9 +152,9 @@ def speed_up(in_time: float, in_words: float) -> str:
 def print_paper() -> None:
     print(f"{'the paper, one K40, test set':32} {'hours':>9} {'':7} {'words/s':>8}")
     base = TABLE_5[FLAT]
-    for row, (hours, words_per_second) in TABLE_5.items():
-        ratio = speed_up(base.hours / hours, words_per_second / base.words_per_second)
-        print(f"  {ROWS[row].label:30} {hours:9.2f} {'':7} {words_per_second:8.1f}   {ratio}")
+    for row, speed in TABLE_5.items():
+        ratio = speed_up(base.hours / speed.hours, speed.words_per_second / base.words_per_second)
+        print(f"  {ROWS[row].label:30} {speed.hours:9.2f} {'':7} {speed.words_per_second:8.1f}   {ratio}")
     print()
 
 
@@ -187,13 +188,13 @@ def timed_update(network: nn.Module, optimizer: torch.optim.Optimizer, batch: An
 def print_updates(measured: dict[str, float]) -> None:
     """See et al. train with batches of 16, which the paper's comparison does not say it changed."""
     print(f"{'seconds per training update':32} {'here':>9} {'ratio':>7}   {'the paper, one K40':>18} {'ratio':>7}")
-    base, quoted_base = measured["abstractor"], SECONDS_PER_UPDATE["abstractor"]
+    base, quoted_base = measured["abstractor"], TRAINING["abstractor"].seconds_an_update or 0.0
     for name, label in (
         ("abstractor", "abstractor, 32 pairs"),
         ("pointer_generator", "pointer-generator, 32 articles"),
         ("pointer_generator_16", "pointer-generator, 16 articles"),
     ):
-        quoted = SECONDS_PER_UPDATE[name.removesuffix("_16")]
+        quoted = TRAINING[name.removesuffix("_16")].seconds_an_update or 0.0
         ours = f"{measured[name]:9.2f} {measured[name] / base:6.1f}x"
         print(f"  {label:30} {ours}   {quoted:18.2f} {quoted / quoted_base:6.1f}x")
 

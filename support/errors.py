@@ -27,7 +27,12 @@ def run(main: Callable[[], int | None]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        sys.exit(_complain(f"{error.filename or 'a file'}: {error.strerror or error}"))
+        sys.exit(_complain(f"{error.filename or 'a file or the standard output'}: {error.strerror or error}"))
+    except (MemoryError, RuntimeError) as error:
+        if not _lacks_memory(error):
+            raise
+        advice = "smaller sizes or batches need less"
+        sys.exit(_complain(f"not enough memory ({first_line(error)}); {advice}"))
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         sys.exit(130)
@@ -36,6 +41,11 @@ def run(main: Callable[[], int | None]) -> None:
 def _complain(message: str) -> int:
     print("error: " + " ".join(message.split()), file=sys.stderr)
     return 2
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """torch tells it by a RuntimeError."""
+    return isinstance(error, MemoryError) or ("allocate" in str(error) and "memory" in str(error))
 
 
 def first_line(error: BaseException) -> str:

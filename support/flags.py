@@ -26,6 +26,7 @@ from typing import Any, NoReturn, TypeVar
 
 Config = TypeVar("Config")
 _REQUIRED = object()
+_MAX_INT = 2**63  # what arrays can count
 
 
 def flag(
@@ -139,5 +140,6 @@ def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value
         parser.error(f"{name} must be at least {meta['at_least']}, not {value}")
     if meta["above"] is not None and value <= meta["above"]:
         parser.error(f"{name} must be above {meta['above']}, not {value}")
-    if meta["below"] is not None and value >= meta["below"]:
-        parser.error(f"{name} must be below {meta['below']}, not {value}")
+    below = _MAX_INT if meta["below"] is None and type(value) is int else meta["below"]
+    if below is not None and value >= below:
+        parser.error(f"{name} must be below {below}, not {value}")

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice, tee
-from typing import Any, TypeVar
-
-from tqdm import tqdm
+from typing import TypeVar
 
 from support.errors import UserError
 from support.progress import progress
@@ -32,8 +30,7 @@ def map_pieces(
 ) -> Iterator[tuple[Piece, Result]]:
     """Each piece of `total` articles with its result; the bar counts the articles of finished pieces."""
     to_do, given = tee(pieces)
-    bar: tqdm[Any] = progress(None, label, total, "article")
-    with bar:
+    with progress(None, label, total, "article") as bar:
         for piece, result in zip(given, map_in_order(function, to_do, workers), strict=True):
             yield piece, result
             bar.update(len(piece))

@@ -11,9 +11,14 @@ if TYPE_CHECKING:
 
 
 def progress(
-    items: Iterable[Any] | None, label: str, total: int | None = None, unit: str = "it", initial: int = 0
+    items: Iterable[Any] | None,
+    label: str,
+    total: int | None = None,
+    unit: str = "it",
+    initial: int = 0,
+    passing: bool = False,
 ) -> tqdm[Any]:
-    """Iterate over it, or give None and call `update(n)`."""
+    """Iterate over it, or give None and call `update(n)`; a `passing` bar vanishes when it is full."""
     from tqdm import tqdm  # what shows no progress does not need it
 
     terminal = sys.stderr.isatty()
@@ -26,6 +31,6 @@ def progress(
         mininterval=0.2 if terminal else 30,
         delay=0 if terminal else 30,
         dynamic_ncols=terminal,
-        leave=terminal,
+        leave=terminal and not passing,
         disable=not terminal and total is not None and total < 1000,
     )

@@ -20,7 +20,9 @@ from data.batching import (
 )
 from data.store import open_store
 from data.vocabulary import Vocabulary
+from model.abstractor import Abstractor
 from model.batches import END
+from model.extractor import RnnExtractor
 from support.errors import UserError
 
 PAIRS = random_pairs(90, seed=3)
@@ -156,6 +158,40 @@ def test_rewriting_pairs_are_those_of_a_plain_reading(dataset):
     ]
     assert found == expected
     assert sum(len(batch.lengths) for batch in validation_batches(items, 8)) == len(expected)
+
+
+@pytest.mark.parametrize("kind", [RewritingData, ExtractionData])
+def test_batches_validated_together_have_the_losses_of_single_ones(dataset, kind):
+    """Also of words outside the vocabulary, whose numbers are those of their own batch."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": len(dataset[1]), "emb_dim": 8}
+    network = Abstractor(**sizes, n_hidden=7) if kind is RewritingData else RnnExtractor(**sizes, lstm_hidden=7)
+
+    def losses(together: int) -> torch.Tensor:
+        items = kind(*dataset)
+        items.together = together
+        with torch.no_grad():
+            return torch.cat([network(batch) for batch in validation_batches(items, 8)]).sort().values
+
+    single, joined = losses(1), losses(4)
+    assert len(single) > 100 and torch.allclose(single, joined, atol=1e-5)
+    assert float(single.mean()) == pytest.approx(float(joined.mean()), abs=1e-6)
+
+
+def test_pairs_validated_together_keep_the_numbers_of_their_batch(dataset):
+    items = RewritingData(*dataset)
+    (part, *_) = items.hyper_batches(None)
+    batches = [part[0:8], part[8:16], part[16:24]]
+    joined, single = items.collate_together(batches), [items.collate(batch, 0, 1) for batch in batches]
+
+    def rows(batch) -> list[tuple]:
+        fields = batch.source.extended, batch.source.lengths, batch.source.n_extra, batch.targets, batch.lengths
+        table = zip(*(field.tolist() for field in fields), strict=True)
+        return sorted((source[:n], extra, target[:m]) for source, n, extra, target, m in table)
+
+    assert rows(joined) == sorted(row for batch in single for row in rows(batch))
+    assert joined.lengths.tolist() == sorted(joined.lengths.tolist(), reverse=True)
+    assert rows(joined) != rows(items.collate(np.concatenate(batches), 0, 1)), "the batch decides these numbers"
 
 
 def test_validation_runs_in_sorted_order(dataset, monkeypatch):

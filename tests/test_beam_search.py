@@ -157,5 +157,5 @@ def test_beams_equal_the_released_ones_in_text_order_and_score(golden, expected,
     found = rewriter.hypotheses([torch.tensor(sentences).numpy()])
     assert len(found) == len(wanted)
     for ours, theirs in zip(found, wanted, strict=True):
-        assert [" ".join(rewriter.text(h.words)) for h in ours] == [h["text"] for h in theirs]
+        assert [" ".join(rewriter.store.text(h.words, rewriter.own)) for h in ours] == [h["text"] for h in theirs]
         assert [h.score for h in ours] == pytest.approx([h["score"] for h in theirs], abs=5e-4)

@@ -201,7 +201,21 @@ def test_damaged_descriptions_are_told_in_one_line(golden, tmp_path, decode, com
     meta = json.loads((agent / "meta.json").read_text())
     for sizes in (None, {}, [], {"extractor": meta["net_args"]["extractor"]}, {"abstractor": None}):
         (agent / "meta.json").write_text(json.dumps({**meta, "net_args": sizes}))
-        assert "'net_args' names no" in complaint("decode_full_model", *flags)
+        assert "names no 'abstractor' and 'extractor'" in complaint("decode_full_model", *flags)
+
+
+def test_a_huge_number_of_sentences_is_refused_before_it_makes_folders(golden, tmp_path, complaint):
+    flags = ["--path", tmp_path / "out", "--data_dir", golden / "data", "--test", "--n_ext", 1_000_000]
+    assert "--n_ext must be below 1001" in complaint("decode_baselines", *flags)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("beam", [1, 2])
+def test_weights_that_are_not_finite_are_refused(golden, tmp_path, complaint, agent, beam):
+    rewrite_weights(agent / "abstractor", lambda state: next(iter(state.values())).fill_(float("nan")))
+    flags = ["--path", tmp_path / "out", "--model_dir", agent, "--data_dir", golden / "data", "--test"]
+    assert "not finite" in complaint("decode_full_model", *flags, "--beam", beam)
+    assert not (tmp_path / "out").exists()
 
 
 def test_mistakes_are_told_in_one_line(golden, tmp_path, decode, complaint):

@@ -17,6 +17,8 @@ import eval_acl
 import eval_baselines
 import eval_full_model
 import make_eval_references
+import tune_n_ext
+from inference.best_sentences import BaselineOutput, rouge_by_count
 from metrics import meteor, official
 from metrics.scores import load_scores
 from metrics.summaries import read_documents, read_summaries
@@ -134,6 +136,66 @@ def test_the_best_sentences_of_ff_ext_are_scored_not_the_first(tmp_path):
         (tmp_path / f"output_{k}" / "0.dec").write_text(word)
     for n, text in ((1, "b"), (2, "b\nc"), (3, "a\nb\nc")):
         assert read_summaries(eval_baselines.merge_sentences(tmp_path, n)) == {0: text}
+
+
+@pytest.fixture
+def ff_ext(tmp_path) -> Path:
+    """A data set of two validation articles and an ff-ext's output, whose first sentences are its worst."""
+    articles = {0: ("w x . a b . c d .", "a b .\nc d ."), 1: ("y z . e f . g h .", "e f .\ng h .")}
+    scores = [0.1, 0.9, 0.5]
+    for folder in ("val", "out", *(f"out/output_{k}" for k in range(3))):
+        (tmp_path / folder).mkdir()
+    lines = []
+    for i, (article, abstract) in articles.items():
+        sentences = [f"{text} ." for text in article.removesuffix(" .").split(" . ")]
+        value = {"id": str(i), "article": sentences, "abstract": abstract.split("\n")}
+        (tmp_path / "val" / f"{i}.json").write_text(json.dumps(value))
+        chosen = [{"source": k, "extraction_score": score} for k, score in enumerate(scores)]
+        lines.append(json.dumps({"article": i, "sentences": chosen}))
+        for k, sentence in enumerate(sentences):
+            (tmp_path / "out" / f"output_{k}" / f"{i}.dec").write_text(sentence)
+    (tmp_path / "out" / "alignment.jsonl").write_text("\n".join(lines))
+    log = {"extractor": {"net": "ml_ff_extractor"}, "n_ext": 3, "split": "val", "timing": {}}
+    (tmp_path / "out" / "log.json").write_text(json.dumps(log))
+    return tmp_path
+
+
+def test_the_number_that_is_tuned_is_best_by_the_scores_that_are_reported(ff_ext, command, capsys):
+    """Of every number, tuning gives what eval_baselines.py gives; the first sentences would prefer another one."""
+    chosen = ff_ext / "tuning" / "n.json"
+    arguments = ["--decode_dir", ff_ext / "out", "--data_dir", ff_ext]
+    assert command(tune_n_ext, *arguments, "--path", chosen) == 0
+    tuned = [[float(x) for x in line.split()[1:4]] for line in capsys.readouterr().out.splitlines()[1:4]]
+    assert command(make_eval_references, "--data_dir", ff_ext, "--split", "val") == 0
+    evaluated = []
+    for n in (1, 2, 3):
+        assert command(eval_baselines, "--rouge", "--n_ext", n, *arguments) == 0
+        documents = load_scores(ff_ext / "out" / f"top{n}_scores.json").rouge.documents
+        evaluated.append((100 * documents[:, :, 2].mean(0)).round(2).tolist())
+    assert tuned == evaluated
+    assert json.loads(chosen.read_text())["n_ext"] == 2
+    first = BaselineOutput(ff_ext / "out")
+    first.log["extractor"] = None  # as if they began with the best
+    assert rouge_by_count(first, {0: "a b .\nc d .", 1: "e f .\ng h ."}).mean(1).argmax() + 1 == 3
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"\x89\xff\0", b'{"article":[1],"sentences":5}', b'{"article": 1, "sentences": [{"source": 2}]}']
+)
+def test_without_its_scores_ff_ext_is_not_cut(ff_ext, command, capsys, damaged):
+    alignment = ff_ext / "out" / "alignment.jsonl"
+    alignment.write_bytes(alignment.read_bytes().split(b"\n")[0] + b"\n" + damaged)
+    assert command(eval_baselines, "--rouge", "--n_ext", 2, "--decode_dir", ff_ext / "out", "--data_dir", ff_ext) == 2
+    assert "alignment.jsonl has no scores of article 1" in capsys.readouterr().err
+
+
+def test_reranking_is_timed_apart_from_decoding(golden, tmp_path, decode):
+    common = ["--model_dir", golden / "rl", "--data_dir", golden / "data", "--test"]
+    for beam, timed in ((5, True), (1, False)):
+        decode("decode_full_model", "--path", tmp_path / str(beam), *common, "--beam", beam)
+        timing = json.loads((tmp_path / str(beam) / "log.json").read_text())["timing"]
+        assert ("reranking_seconds" in timing) == timed
+        assert 0 < timing.get("reranking_seconds", 0.001) < timing["seconds"]
 
 
 def test_a_character_that_is_none_does_not_stop_the_references(tmp_path, command):

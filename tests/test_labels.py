@@ -4,7 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiny_data import contents, kill_when, random_pairs, run_python, texts, write_split
 
@@ -77,6 +77,7 @@ labels = st.one_of(st.none(), st.lists(st.integers(-1, 3), max_size=3))
 short = st.lists(st.sampled_from(["a b", "c", ""]), max_size=3)
 
 
+@settings(deadline=None)
 @given(short, short, labels, scores)
 @example(["a"], ["a"], [0], [1.5])
 @example(["a"], ["a"], [0], [float("nan")])

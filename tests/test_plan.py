@@ -1,25 +1,23 @@
-"""The plan of the reproduction, its command line, and the tuning of the number of sentences."""
+"""The plan of the reproduction and its command line."""
 
 from __future__ import annotations
 
 import importlib
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from tiny_data import random_pairs, run_python, write_split
 
-from metrics.rouge import score_document
-from pipeline.__main__ import choose
-from pipeline.plan import ROWS_OF_TABLE, Sources, make_plan
-from pipeline.presets import PRESETS, SAMPLE
+from pipeline import __main__ as pipeline
+from pipeline.experiment import System
+from pipeline.plan import SHIPPED, Sources, make_plan
+from pipeline.presets import PRESETS
 from pipeline.stage import Chosen, Found, Stage, needs
 from pipeline.stamps import Stamps, State
-from pipeline.tuning import mean_rouge
-from report import paper_numbers
-from report.rows import ROWS
-from support.errors import UserError
-from support.files import read_json, write_json
+from report.rows import ABSTRACTIVE, ROWS, Parts, Row
+from support.errors import UserError, run
 from support.flags import parse
 
 
@@ -35,21 +33,39 @@ def write_splits(folder: Path) -> Path:
     return folder
 
 
-def plan_of(data: Path, runs: Path, preset: str = "sample", **more: Path):
+def plan_of(data: Path, runs: Path, preset: str = "sample", **more):
     return make_plan(Sources(data=data, **more), runs, PRESETS[preset])
 
 
-@pytest.mark.parametrize(
-    ("table", "paper"),
-    [
-        ("1", paper_numbers.TABLE_1),
-        ("2", paper_numbers.TABLE_2),
-        ("3", paper_numbers.TABLE_3),
-        ("5", paper_numbers.TABLE_5),
-    ],
-)
-def test_the_plan_has_the_rows_of_the_papers_tables(table, paper):
-    assert set(ROWS_OF_TABLE[table]) == {row for row in paper if not ROWS[row].quoted}
+def chosen(plan, runs: Path, tables=None, until=None, only=None) -> list[Stage]:
+    return pipeline.choose(plan, tables, until, only, Stamps(runs))
+
+
+def command(capsys, *arguments: object) -> tuple[int, str, str]:
+    """Runs the pipeline's main in this process."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stopped:
+        patch.setattr(sys, "argv", ["reproduce.sh", *map(str, arguments)])
+        patch.delenv("DATA", raising=False)
+        run(pipeline.main)
+    return stopped.value.code, *capsys.readouterr()
+
+
+def test_every_row_that_is_made_here_is_decoded_evaluated_and_in_its_tables(tmp_path, prepared):
+    more = {name: write_splits(tmp_path / "given" / name) for name in ("anonymized", "duc")}
+    stages = {stage.name: stage for stage in plan_of(prepared, tmp_path / "runs", **more).stages}
+    prefixes = {"1": "", "2": "anonymized-", "3": "duc-", "5": "", "6": ""}
+    for table, prefix in prefixes.items():
+        for row in (name for name, row in ROWS.items() if row.made_by and table in row.tables):
+            assert f"{prefix}decode-{row}" in stages
+            assert set(stages[f"{prefix}evaluate-{row}"].outputs) <= set(stages[f"table-{table}"].inputs)
+
+
+def test_a_new_row_is_one_line(tmp_path, prepared, monkeypatch):
+    monkeypatch.setitem(ROWS, "lead4_abs", Row("lead-4 + abs", ABSTRACTIVE, Parts(None, "abstractor", 4), {"1": None}))
+    stages = {stage.name: stage for stage in plan_of(prepared, tmp_path / "runs").stages}
+    assert stages["evaluate-lead4_abs"].command[-2:] == ("--n_ext", "4")
+    assert set(stages["evaluate-lead4_abs"].outputs) <= set(stages["table-1"].inputs)
+    assert str(tmp_path / "runs/models/abstractor") in stages["decode-lead4_abs"].command
 
 
 def test_every_need_is_written_by_an_earlier_stage_or_given(tmp_path, prepared):
@@ -65,7 +81,7 @@ def test_every_need_is_written_by_an_earlier_stage_or_given(tmp_path, prepared):
 
 def test_all_is_reported_and_a_table_needs_less(tmp_path):
     plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs")
-    names = lambda **how: [s.name for s in choose(plan, how.get("tables"), how.get("until"), how.get("only"))]  # noqa: E731
+    names = lambda **how: [stage.name for stage in chosen(plan, tmp_path / "runs", **how)]  # noqa: E731
     assert names() == [stage.name for stage in plan.stages]
     assert "ext_ff" not in names(tables=["6"]) and {"rl", "pointer_generator_coverage", "corpus"} <= set(
         names(tables=["6"])
@@ -84,10 +100,10 @@ def test_another_data_set_adds_its_table_and_shares_no_folder(tmp_path, prepared
     plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs", anonymized=prepared, duc=duc)
     outputs = [name for stage in plan.stages for name in stage.outputs if name.startswith(str(tmp_path / "runs"))]
     assert len(set(outputs)) == len(outputs)
-    wanted = {stage.name for stage in choose(plan, ["3"], None, None)}
+    wanted = {stage.name for stage in chosen(plan, tmp_path / "runs", ["3"])}
     assert {"rl", "duc-decode-rnn_ext_abs_rl", "duc-references-test"} <= wanted
     assert not any(name.startswith("anonymized") for name in wanted)
-    wanted = {stage.name for stage in choose(plan, ["2"], None, None)}
+    wanted = {stage.name for stage in chosen(plan, tmp_path / "runs", ["2"])}
     assert "anonymized-ext_ff" in wanted and "anonymized-pointer_generator" not in wanted and "rl" not in wanted
 
 
@@ -130,70 +146,136 @@ def script_flags(command: list[str], monkeypatch):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_scripts_accept_every_command_line(tmp_path, monkeypatch, preset):
-    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs", preset)
     late = {Found: "vectors.bin", Chosen: "3"}
     n_checked = 0
-    for stage in plan.stages:
+    for stage in all_stages(tmp_path, preset):
         for more in ([], ["--resume"] if stage.resumes else [], list(stage.anew)):
             command = [part if isinstance(part, str) else late[type(part)] for part in stage.command]
             n_checked += script_flags([*command, *more], monkeypatch) is not None
     assert n_checked > 100
 
 
-def test_every_preset_flag_is_used(tmp_path):
-    for preset in PRESETS.values():
-        plan = make_plan(Sources(data=tmp_path / "runs" / "data"), tmp_path / "runs", preset)
-        lines = [shlex.join(map(str, stage.command)) for stage in plan.stages]
-        for values in preset.flags.values():
-            for name, value in values.items():
-                assert any(f"--{name} {value}" in line for line in lines), name
+FLAT = ("pointer_generator", "pointer_generator_coverage")
 
 
-def test_the_sample_preset_names_stages_that_exist(tmp_path):
-    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs")
-    kinds = {stage.name for stage in plan.stages} | {
-        "decode_baselines",
-        "decode_full_model",
-        "decode_pointer_generator",
-    }
-    assert set(SAMPLE.flags) <= kinds
-    assert set(SAMPLE.minutes) <= kinds | {"evaluate"}
+def all_stages(tmp_path: Path, preset: str) -> list[Stage]:
+    """Of a plan with all rows, and of one without the flat baseline."""
+    plans = [plan_of(tmp_path / "runs" / "data", tmp_path / "runs", preset, without=rows) for rows in ((), FLAT)]
+    return [stage for plan in plans for stage in plan.stages]
 
 
-def test_tuning_scores_the_first_sentences_and_takes_the_best_number(tmp_path):
-    references = {0: ["a b c\nd e f"], 1: ["g h i"]}
-    by_rank = [{0: "a b c", 1: "g h i"}, {0: "d e f", 1: "x y z"}, {0: "u v w"}]
-    expected = []
-    for n in (1, 2, 3):
-        texts = {i: "\n".join(rank[i] for rank in by_rank[:n] if i in rank) for i in references}
-        scores = [score.f for i in references for score in score_document(texts[i], references[i])]
-        expected.append(sum(scores) / len(scores))
-    assert mean_rouge(by_rank, references) == pytest.approx(expected)
-    write_json(tmp_path / "log.json", {"split": "val"})
-    for k, sentences in enumerate(by_rank):
-        (tmp_path / f"output_{k}").mkdir()
-        for i, text in sentences.items():
-            (tmp_path / f"output_{k}" / f"{i}.dec").write_text(text)
-    (tmp_path / "refs" / "val").mkdir(parents=True)
-    for i, texts in references.items():
-        (tmp_path / "refs" / "val" / f"{i}.ref").write_text(texts[0])
-    arguments = ["--decode_dir", tmp_path, "--data_dir", tmp_path, "--path", tmp_path / "made" / "n.json"]
-    done = run_python("-m", "pipeline.tuning", *map(str, arguments))
-    best = max((1, 2, 3), key=lambda n: expected[n - 1])
-    assert done.returncode == 0 and done.stdout.startswith(f"{best} sentences")
-    assert read_json(tmp_path / "made" / "n.json")["n_ext"] == best
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_flag_is_used(tmp_path, preset):
+    lines = [shlex.join(map(str, stage.command)) for stage in all_stages(tmp_path, preset)]
+    for values in PRESETS[preset].flags.values():
+        for name, value in values.items():
+            assert any(f"--{name} {value}" in line for line in lines), name
 
 
-def test_mistakes_get_one_line(tmp_path):
-    for arguments, message in (
-        (["--data_dir", tmp_path / "nowhere"], "has no folder train and val"),
-        (["--duc_dir", tmp_path], "has no folder test"),
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_names_stages_that_exist(tmp_path, preset):
+    kinds = {name for stage in all_stages(tmp_path, preset) for name in (stage.name, stage.kind)}
+    assert set(PRESETS[preset].flags) <= kinds
+    assert set(PRESETS[preset].minutes) <= kinds | {"tables"}
+
+
+def test_the_papers_preset_estimates_all_that_takes_long(tmp_path):
+    plan = plan_of(tmp_path / "runs" / "data", tmp_path / "runs", "paper")
+    quick = {"corpus", "words", "page", "curve-rl", "curve-rl_ext", "table-4", "table-training"}
+    assert {stage.name for stage in plan.stages if stage.minutes < 1} <= quick | {"references-test"}
+
+
+# --- rows left out, systems given, models shipped
+
+
+def test_rows_are_left_out_with_all_that_only_they_need(tmp_path, prepared):
+    plan = plan_of(prepared, tmp_path / "runs", without=FLAT)
+    assert not [stage.name for stage in plan.stages if "pointer" in stage.name]
+    assert [stage.name for stage in plan.reports][-2:] == ["claims", "page"]
+    reports = {stage.name for stage in plan.reports}
+    assert {"table-1", "table-5", "table-6", "speed"} <= reports  # the baseline's speed needs no training
+    assert "table-4" not in reports  # judges compare with the row that is left out
+    plan = plan_of(prepared, tmp_path / "runs", without=["pointer_generator"])
+    names = {stage.name for stage in plan.stages}
+    assert "pointer_generator" in names and "decode-pointer_generator" not in names  # the other row starts from it
+
+
+def test_another_system_is_taken_in_and_evaluated(tmp_path, prepared, capsys):
+    (tmp_path / "theirs").mkdir()
+    code, out, _ = command(
+        capsys, "--dry-run", "--data_dir", prepared, "--runs", tmp_path / "runs", "--table", "1",
+        "--system", f"See et al.={tmp_path / 'theirs'}",
+    )  # fmt: skip
+    assert code == 0 and "decode-see_et_al" in out and "evaluate-see_et_al" in out
+    system = System("Mine", tmp_path / "theirs")
+    stages = {stage.name: stage for stage in plan_of(prepared, tmp_path / "runs", systems={"mine": system}).stages}
+    assert set(stages["evaluate-mine"].outputs) <= set(stages["table-1"].inputs)
+
+
+def box_of(folder: Path, *models: str) -> Path:
+    for model in models:
+        place = folder / SHIPPED[model]
+        (place / "ckpt").mkdir(parents=True)
+        (place / "meta.json").write_text("{}")
+    return folder
+
+
+def test_shipped_models_give_their_rows_without_training(tmp_path, prepared):
+    box, duc = box_of(tmp_path / "box", "rl", "abstractor", "ext_rnn"), write_splits(tmp_path / "duc")
+    plan = plan_of(prepared, tmp_path / "runs", pretrained=box, duc=duc)
+    decoded = [stage.name for stage in plan.stages if stage.name.startswith(("decode-", "duc-decode-"))]
+    assert sorted(decoded) == sorted(
+        ["decode-lead3", "decode-lead3_abs", "decode-rnn_ext", "decode-rnn_ext-val", "decode-rnn_ext_abs",
+         "decode-rnn_ext_abs-val", "decode-rnn_ext_abs_rl", "decode-rnn_ext_abs_rl_rerank", "duc-decode-rnn_ext_abs_rl"]
+    )  # fmt: skip
+    assert not [stage.name for stage in plan.stages if "train_" in str(stage.command[0])]
+    assert not {"labels", "check", "word2vec"} & {stage.name for stage in plan.stages}
+    (box / "tuning").mkdir()
+    plan = plan_of(prepared, tmp_path / "runs", pretrained=box)
+    assert not [stage.name for stage in plan.stages if stage.name.endswith("-val") or "tune" in stage.name]
+    only_agent = plan_of(prepared, tmp_path / "runs", pretrained=box_of(tmp_path / "agent", "rl"))
+    decoded = [stage.name for stage in only_agent.stages if stage.name.startswith("decode-")]
+    assert decoded == ["decode-lead3", "decode-rnn_ext_abs_rl", "decode-rnn_ext_abs_rl_rerank"]
+
+
+def test_the_validation_split_is_decoded_once_where_it_is_what_is_summarised(tmp_path, prepared):
+    names = [stage.name for stage in plan_of(prepared, tmp_path / "runs", split="val").stages]
+    assert "decode-rnn_ext" in names and "tune-rnn_ext" in names and "decode-rnn_ext-val" not in names
+
+
+# --- the command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data_dir", "nowhere"], "has no folder train and val"),
+        (["--duc_dir", "."], "has no folder test"),
         (["--table", "3"], "give --duc_dir"),
         (["--until", "dessert"], "no stage dessert"),
-    ):
-        done = run_python("-m", "pipeline", "--runs", str(tmp_path / "runs"), *map(str, arguments))
-        assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr
+        (["--without", "dessert"], "no row dessert; the rows are lead3,"),
+        (["--system", "dessert"], "give a name and a folder"),
+        (["--system", "x=nowhere"], "nowhere does not exist"),
+        (["--system", "rnn_ext=."], "the row rnn_ext is made here"),
+        (["--pretrained"], "give --data_dir"),
+    ],
+)
+def test_mistakes_get_one_line(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = command(capsys, "--runs", tmp_path / "runs", *arguments)
+    assert code == 2 and error.count("\n") == 1 and message in error
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_box_without_models_is_told(tmp_path, prepared, capsys):
+    code, _, error = command(capsys, "--data_dir", prepared, "--pretrained", tmp_path / "box", "--dry-run")
+    assert code == 2 and error.count("\n") == 1 and "holds no shipped models" in error
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two"])
+def test_jobs_are_at_least_one(capsys, jobs):
+    code, _, error = command(capsys, "--dry-run", "--jobs", jobs)
+    assert code == 2 and "at least 1" in error and "Traceback" not in error
 
 
 def test_a_dry_run_shows_the_plan_and_touches_nothing(tmp_path):
@@ -202,3 +284,11 @@ def test_a_dry_run_shows_the_plan_and_touches_nothing(tmp_path):
     assert done.returncode == 0 and lines[0].split()[:3] == ["corpus", "to", "do"]
     assert "CPU time of runs on 2 cores" in lines[-1]
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("text", ["[]", "[1]", "[", '{"seconds": "long"}', '{"inputs": []}'])
+def test_a_damaged_record_is_told(tmp_path, capsys, text):
+    (tmp_path / "runs/stages").mkdir(parents=True)
+    (tmp_path / "runs/stages/corpus.json").write_text(text)
+    code, _, error = command(capsys, "--dry-run", "--runs", tmp_path / "runs")
+    assert code == 2 and "stages/corpus.json" in error and error.count("\n") == 1

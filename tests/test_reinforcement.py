@@ -15,7 +15,7 @@ import torch
 from commands import call, complaint
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_training import assert_same_weights
+from training_runs import assert_same_weights
 
 from checkpoints.directory import ABSTRACTOR, AGENT, load, read_meta
 from data.batching import RLBatch
@@ -28,7 +28,8 @@ from model.extractor import RnnExtractor
 from reference.networks import attend, encode_article, first_state, pointer_scores, split_articles
 from reference.random_batches import random_articles
 from training.metrics_log import read_metrics
-from training.reinforcement import ActorCriticTraining, Environment, RewardFlags
+from training.reinforcement import ActorCriticTraining, Environment
+from training.rewards import RewardFlags
 from training.rewriting_cache import RewritingCache
 
 SIZES = {"vocab_size": 50, "emb_dim": 6, "conv_hidden": 5, "lstm_hidden": 7}
@@ -378,19 +379,10 @@ def test_the_trained_agents_directory_is_complete(monkeypatch, trained, tmp_path
     assert not (tmp_path / "extractive/abstractor").exists()
 
 
-def test_an_agent_can_start_from_a_checkpoint(monkeypatch, golden, trained, tmp_path):
-    flags = ["--data_dir", trained / "data", "--ext_dir", trained / "ext_rnn", "--workers", 0, "--max_steps", 1]
-    call(
-        monkeypatch,
-        "train_full_rl.py",
-        *flags,
-        "--path",
-        tmp_path / "run",
-        "--lr",
-        1e-12,
-        "--ckpt",
-        golden / "rl/ckpt/ckpt-70.204387-150",
-    )
+@pytest.mark.parametrize("spelling", ["--init_from", "--ckpt"])
+def test_an_agent_can_start_from_another(monkeypatch, golden, trained, tmp_path, spelling):
+    flags = ["--data_dir", trained / "data", "--workers", 0, "--max_steps", 1, "--lr", 1e-12]
+    call(monkeypatch, "train_full_rl.py", *flags, "--path", tmp_path / "run", spelling, golden / "rl")
     ours, theirs = (load(d, nets=(AGENT,)).network.state_dict() for d in (tmp_path / "run", golden / "rl"))
     assert all(torch.allclose(ours[name], theirs[name], atol=1e-8) for name in theirs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -15,9 +16,11 @@ from tiny_data import run_python
 
 from data.articles import Article, article_path, write_article
 from report import charts, curve
+from report import page as page_module
 from report.examples import choose_examples, example_html
 from report.page import page
 from report.runs import Reproduction
+from report.tables import OF_THE_PAPER
 from support.errors import UserError
 
 
@@ -112,16 +115,38 @@ def test_the_page_fits_the_window_of_a_browser(browser, width):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_on_both_backgrounds(browser, scheme):
-    """Contrast of 4.5 to 1 for the text of the page and the colours of examples."""
+    """Contrast of 4.5 to 1 for the text of the page, and for extracted sentences and their numbers on their colours."""
     set_window(browser, 1280, scheme)
     background = _rgb(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
-    names = ["--ink", "--soft", *(f"--rank-{k}" for k in range(6))]
+    names = ["--ink", "--soft"]
     script = """const p = document.body.appendChild(document.createElement("p"));
                 p.style.color = `var(${arguments[0]})`;
                 return getComputedStyle(p).color"""
     colours = {name: _rgb(browser.execute_script(script, name)) for name in names}
     assert (sum(background) > 380) == (scheme == "light")
     assert {name for name, colour in colours.items() if _contrast(colour, background) < 4.5} == set()
+    marks = browser.execute_script(
+        "return [...document.querySelectorAll('mark')].map(m => [m, m.querySelector('.number')].map("
+        "e => getComputedStyle(e).color).concat(getComputedStyle(m).backgroundColor))"
+    )
+    assert len(marks) > 4
+    for text, number, own_background in marks:
+        assert min(_contrast(_rgb(colour), _rgb(own_background)) for colour in (text, number)) >= 4.5
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_table_that_is_too_wide_scrolls_and_says_so(browser, width):
+    set_window(browser, width)
+    script = """return [...document.querySelectorAll('.scroll')].map(box => [
+        box.scrollWidth > box.clientWidth,
+        getComputedStyle(box.previousElementSibling).display !== 'none',
+        getComputedStyle(box).backgroundImage.split('gradient').length - 1,
+        box.tabIndex])"""
+    boxes = browser.execute_script(script)
+    assert len(boxes) == len(OF_THE_PAPER)
+    for overflows, hint, shadows, tab_index in boxes:
+        assert overflows == hint == (width == 400)
+        assert shadows == 4 and tab_index == 0  # shadows at the edges behind which there is more
 
 
 def _rgb(text: str) -> list[int]:
@@ -151,12 +176,13 @@ def one_article(tmp_path) -> Reproduction:
 
 def test_a_rewriting_has_the_colour_of_its_source(one_article):
     (example,) = choose_examples(one_article, count=4)
-    assert [sentence.rank for sentence in example.source] == [1, None, 0]
-    assert [[s.rank for s in system.sentences] for system in example.systems] == [[0, 1], [0, 1]]
+    assert [sentence.number for sentence in example.source] == [2, None, 1]
+    assert [[s.number for s in system.sentences] for system in example.systems] == [[1, 2], [1, 2]]
     text = example_html(example)
-    assert '<span class="rank-1">[the cat sat &lt;there&gt; .]</span> no one came .' in text
-    assert '<sup class="rank-0">*</sup><span class="rank-0">dog ate &lt;it&gt; .</span>' in text
-    assert '<span class="rank-1"><i>(empty)</i></span>' in text
+    marks = [f'<mark style="--hue:{hue}"><span class="number">{n}</span>' for n, hue in ((1, 138), (2, 275))]
+    assert f"{marks[1]}the cat sat &lt;there&gt; .</mark> no one came ." in text
+    assert f"{marks[0]}dog ate &lt;it&gt; .</mark>" in text
+    assert '<span class="number">2</span><i>(empty)</i></mark>' in text
 
 
 def test_examples_carry_their_own_rouge(one_article):
@@ -170,8 +196,43 @@ def test_examples_carry_their_own_rouge(one_article):
 
 def test_examples_are_the_same_each_time_and_not_the_first(made):
     runs = Reproduction(made[0], str(made[1]))
-    numbers = [example.number for example in choose_examples(runs, 3)]
-    assert numbers == [example.number for example in choose_examples(runs, 3)] != [0, 1, 2]
+    numbers = [example.article for example in choose_examples(runs, 3)]
+    assert numbers == [example.article for example in choose_examples(runs, 3)] != [0, 1, 2]
+
+
+def test_examples_are_of_the_articles_that_are_asked_for(made):
+    runs = Reproduction(made[0], str(made[1]))
+    assert [example.article for example in choose_examples(runs, 1, [7, 2])] == [7, 2]
+    with pytest.raises(UserError, match="has no article 99999 to show"):
+        choose_examples(runs, 1, [99999])
+    with pytest.raises(UserError, match="need the articles"):
+        choose_examples(Reproduction(made[0]), 1, [7])
+
+
+def test_the_page_bears_any_text(one_article, monkeypatch, capsys):
+    """A lone surrogate in an article, markup in a log."""
+    data, runs = Path(one_article.data_dir), one_article.path
+    article = Article("x", ["the \ud800 cat .", "no one came .", "a dog ate it ."], ["a dog ate .", "a cat sat ."])
+    write_article(article_path(data, "test", 0), article)
+    log = runs / "decode/rnn_ext_abs_rl/log.json"
+    log.write_text(log.read_text().replace('"beam": 1', '"beam": "<script>"'))
+    monkeypatch.setattr(sys, "argv", ["page", str(runs), "--data_dir", str(data), "--articles", "0"])
+    page_module.main()
+    text = (runs / "report.html").read_text(encoding="utf-8")
+    assert "the ? cat ." in text and "beam &lt;script&gt;" in text and "<script>" not in text
+
+
+def test_the_positions_of_ff_ext_are_those_of_its_best_sentences(one_article):
+    """Its sentences are in document order, so the first ones are not the best."""
+    path = one_article.path / "decode/ff_ext"
+    shutil.copytree(one_article.path / "decode/rnn_ext_abs_rl", path)
+    (path / "output").rename(path / "output_top2")
+    (path / "scores.json").rename(path / "top2_scores.json")
+    log = json.loads((path / "log.json").read_text())
+    (path / "log.json").write_text(json.dumps({**log, "extractor": {"net": "ml_ff_extractor"}, "n_ext": 3}))
+    sentences = [{"source": k, "extraction_score": score} for k, score in enumerate((0.1, 0.9, 0.5))]
+    (path / "alignment.jsonl").write_text(json.dumps({"article": 0, "sentences": sentences}))
+    assert Reproduction(one_article.path).run("ff_ext").sources == {0: [1, 2]}
 
 
 # --- charts
@@ -247,3 +308,11 @@ def test_the_page_command_writes_the_page(made, tmp_path):
     text = (tmp_path / "runs/report.html").read_text(encoding="utf-8")
     assert text.count('<article class="example">') == 1
     assert result.stdout.strip().endswith("report.html")
+
+
+@pytest.mark.parametrize("line", ['{"step": "x", "loss": 1}', '{"step": 1, "loss": "x"}', "[1]", '{"loss": 1}', "\0"])
+def test_a_line_that_is_no_measurement_is_left_out_of_the_curve(tmp_path, monkeypatch, capsys, line):
+    write_metrics(tmp_path / "rl", reinforced=False)
+    with open(tmp_path / "rl/metrics.jsonl", "a") as file:
+        file.write(line + "\n")
+    assert draw(monkeypatch, capsys, tmp_path / "rl").exists()

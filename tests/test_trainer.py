@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 from commands import call, complaint, launch
-from test_training import EXTRACTOR, assert_same_weights, weights
 from torch import nn
+from training_runs import EXTRACTOR, assert_same_weights, weights
 
 from checkpoints.directory import ABSTRACTOR, POINTER_GENERATOR, best_checkpoint, checkpoints, load, write_checkpoint
 from data.batching import _training_order, training_batches
@@ -136,8 +136,12 @@ def test_other_words_are_refused_and_a_lost_vocabulary_is_written_again(train):
 
 
 def test_a_run_that_was_killed_before_its_first_save_logs_no_step_twice(train, monkeypatch):
-    def killed(_self):
-        raise RuntimeError("killed")
+    save = trainer.Trainer._save
+
+    def killed(self):
+        if self.update_count:
+            raise RuntimeError("killed")
+        save(self)
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
         patch.setattr(trainer.Trainer, "_save", killed)
@@ -201,7 +205,7 @@ def wait_for_lines(run: Path, n: int) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_the_whole_job_saves(train, data, tmp_path, number):
     """Workers that prepare batches are part of the job."""
     flags = [*EXTRACTOR[:-2], "--workers", 1, "--data_dir", data, "--path", tmp_path / "run", "--max_steps", 100000]
@@ -247,11 +251,8 @@ def test_damaged_files_are_told_in_one_line(train, golden, tmp_path):
     run = train("run", "--max_steps", 1)
     for content in (b"", b"x" * 100):
         (run / "resume.pt").write_bytes(content)
-        with pytest.raises(UserError, match="does not fit this run"):
+        with pytest.raises(UserError, match=r"resume\.pt is not a readable checkpoint"):
             train("run", "--max_steps", 2, "--resume")
-    torch.save({"flags": {}}, run / "resume.pt")
-    with pytest.raises(UserError, match="does not fit this run"):
-        train("run", "--max_steps", 2, "--resume")
     shutil.copytree(golden / "abs", tmp_path / "abs")
     best = best_checkpoint(tmp_path / "abs", highest=False).path
     for name in ("ckpt-1.2.3-5", "ckpt-..-3"):
@@ -266,12 +267,28 @@ def test_damaged_files_are_told_in_one_line(train, golden, tmp_path):
             load(tmp_path / "abs", nets=(ABSTRACTOR,))
 
 
-@pytest.mark.parametrize("sizes", ['{"vocab": 3}', "null", "[]", '{"vocab_size": -4}'])
+HUGE = '{"vocab_size": 304, "n_hidden": %s}'
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        *('{"vocab": 3}', "null", "[]", '{"vocab_size": -4}', '{"vocab_size": 0}', '{"vocab_size": "x"}'),
+        *(HUGE % 10**n for n in (7, 12, 30)),
+    ],
+)
 def test_sizes_that_describe_no_network_are_told_in_one_line(golden, tmp_path, sizes):
     shutil.copytree(golden / "abs", tmp_path / "abs")
     (tmp_path / "abs/meta.json").write_text(f'{{"net": "base_abstractor", "net_args": {sizes}}}')
-    with pytest.raises(UserError, match="do not describe"):
+    with pytest.raises(UserError, match=r"meta\.json: ('net_args' do not describe|.* weights need .* of memory)"):
         load(tmp_path / "abs", nets=(ABSTRACTOR,))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"net": ' + "9" * 5000 + "}", '{"net": "base_abstractor"', "\xff"])
+def test_a_meta_json_that_is_no_json_is_told_in_one_line(tmp_path, text):
+    (tmp_path / "meta.json").write_bytes(text.encode("latin1"))
+    with pytest.raises(UserError, match=r"meta\.json is not readable JSON"):
+        load(tmp_path, nets=(ABSTRACTOR,))
 
 
 @pytest.mark.parametrize(("failed", "outcome"), [([1, 1], SystemExit), ([1, 0], SystemExit), ([0, 1], UserError)])

@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 import torch
 from commands import ROOT, call, complaint, launch
+from training_runs import EXTRACTOR, REWRITER, assert_same_weights
 
 from checkpoints.directory import (
     ABSTRACTOR,
@@ -30,23 +30,6 @@ from checkpoints.released_names import NAMES, from_released, to_released
 from training.metrics_log import read_metrics
 from training.supervised import MaximumLikelihood
 from training.trainer import Validation
-
-EXTRACTOR = ["--vsize", 300, "--emb_dim", 16, "--conv_hidden", 12, "--lstm_hidden", 20, "--workers", 0]
-REWRITER = ["--vsize", 300, "--emb_dim", 16, "--n_hidden", 20, "--workers", 0]
-
-
-def weights(directory: Path) -> dict[str, torch.Tensor]:
-    return torch.load(directory / "resume.pt", weights_only=True)["network"]
-
-
-def assert_same_weights(a: Path, b: Path, exactly: bool = True) -> None:
-    ours, theirs = weights(a), weights(b)
-    assert ours.keys() == theirs.keys()
-    for name in ours:
-        if exactly:
-            assert torch.equal(ours[name], theirs[name]), name
-        else:
-            assert torch.allclose(ours[name], theirs[name], atol=1e-5), name
 
 
 @pytest.mark.parametrize(("script", "flags"), [("train_extractor_ml.py", EXTRACTOR), ("train_abstractor.py", REWRITER)])
@@ -261,7 +244,7 @@ def test_every_parameter_has_one_released_name():
         "base_abstractor": {"vocab_size": 9, "emb_dim": 2, "n_hidden": 3, "n_layer": 2},
     }
     for net, sizes in metas.items():
-        state = build_network({"net": net, "net_args": sizes}).state_dict()
+        state = build_network({"net": net, "net_args": sizes}, "test").state_dict()
         theirs = to_released(net, state)
         assert len(theirs) == len(state)
         assert list(from_released(net, theirs)) and from_released(net, theirs).keys() == state.keys()

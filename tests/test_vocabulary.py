@@ -87,6 +87,13 @@ def test_bad_vocabularies_are_refused_and_run_nothing(tmp_path, monkeypatch, con
     assert not (tmp_path / "exploded").exists()
 
 
+@pytest.mark.parametrize("counts", [{}, {"<pad>": 3, "<end>": 1}])
+def test_a_counter_without_words_is_refused(tmp_path, counts):
+    (tmp_path / "vocab_cnt.pkl").write_bytes(pickle.dumps(Counter(counts)))
+    with pytest.raises(UserError, match=r"vocab_cnt\.pkl counts no word; `python -m data\.count_words"):
+        load_word_counts(tmp_path)
+
+
 def test_missing_counts_name_the_command_that_builds_them(tmp_path):
     with pytest.raises(UserError, match=r"python -m data\.count_words"):
         load_word_counts(tmp_path)

@@ -3,19 +3,25 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from gensim.models import KeyedVectors, Word2Vec, keyedvectors, word2vec
+from other_writer import other_writer
 from tiny_data import run_python
 
+import data.word2vec
+import train_word2vec
 from data.embeddings import initial_embedding
 from data.store import TokenStore
 from data.vocabulary import SPECIAL_NAMES, Vocabulary
 from data.word2vec import train_word_vectors
 from support.errors import UserError
+from support.flags import parse
+from support.parallel import available_cores
 
 VOCABULARY = Vocabulary([*SPECIAL_NAMES, "a", "b", "never"])
 
@@ -107,6 +113,45 @@ def test_what_is_no_model_is_refused_and_runs_nothing(tmp_path, monkeypatch, con
     assert not (tmp_path / "exploded").exists()
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_a_text_file_with_numbers_that_are_not_finite_is_refused(tmp_path, number):
+    (tmp_path / "x.w2v").write_text(f"2 2\na 1 2\nb 3 {number}\n")
+    with pytest.raises(UserError, match=r"x\.w2v: the vector of 'b' holds a number that is not finite"):
+        initial_embedding(tmp_path / "x.w2v", VOCABULARY, 2)
+
+
+MATRIX = np.ones((2, 2), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "told"),
+    [
+        (["a", 5], MATRIX, "words are no strings"),
+        (7, MATRIX, "words are no strings"),
+        (["a", "b"], MATRIX[0], "no matrix of numbers"),
+        (["a", "b"], np.array([["x", "y"]] * 2), "no matrix of numbers"),
+        (["a", "b"], np.array([[None, {}]] * 2, object), "no matrix of numbers"),
+        (["a", "b"], MATRIX.astype(int), "no matrix of numbers"),
+        (["a", "b"], 3, "no matrix of numbers"),
+        (["a", "b", "c"], MATRIX, "3 words but 2 vectors"),
+        (["a", "b"], MATRIX * np.nan, "not finite"),
+    ],
+)
+def test_a_gensim_file_of_other_types_is_refused(tmp_path, monkeypatch, words, matrix, told):
+    kinds = [type(name, (), {"__module__": module.__name__}) for name, module in KINDS]
+    for (name, module), kind in zip(KINDS, kinds, strict=True):
+        monkeypatch.setattr(module, name, kind)
+    model, vectors = (kind() for kind in kinds)
+    vectors.__dict__ = {"vectors": matrix, "index_to_key": words}
+    model.__dict__ = {"wv": vectors}
+    (tmp_path / "x.bin").write_bytes(pickle.dumps(model))
+    with pytest.raises(UserError, match=rf"x\.bin.*{told}"):
+        initial_embedding(tmp_path / "x.bin", VOCABULARY, 2)
+
+
+KINDS = [("Word2Vec", word2vec), ("KeyedVectors", keyedvectors)]
+
+
 def test_wrong_dimensions_and_missing_files_are_told(small, tmp_path):
     with pytest.raises(UserError, match="named for 8 dimensions, the model needs 16"):
         initial_embedding(small, VOCABULARY, 16)
@@ -133,3 +178,46 @@ def test_one_thread_and_one_seed_give_one_result(tmp_path):
     paths = [train_word_vectors(store, tmp_path / name, 4, seed=seed) for name, seed in seeds.items()]
     first, second, other = (path.with_suffix(".w2v").read_bytes() for path in paths)
     assert first == second != other
+
+
+def test_a_text_in_pieces_is_learned_in_all_of_them(tmp_path, monkeypatch):
+    """Piece by piece the learning rate falls as it does in one, and what is left of a killed run goes away."""
+    store = TokenStore.from_texts([["a b c a b", "b c a a"]] * 9 + [[]])
+    rates = []
+    train = Word2Vec.train
+
+    def noted(self, **arguments):
+        rates.append((arguments["start_alpha"], arguments["end_alpha"], arguments["total_words"]))
+        return train(self, **arguments)
+
+    monkeypatch.setattr(Word2Vec, "train", noted)
+    monkeypatch.setattr(data.word2vec, "PIECE", 4)
+    (tmp_path / ".word2vec.old").mkdir()
+    path = train_word_vectors(store, tmp_path, 4, epochs=2)
+    assert [round(end, 9) for _, end, _ in rates[:-1]] == [round(start, 9) for start, _, _ in rates[1:]]
+    assert rates[0][0] == 0.025 and rates[-1][1] == pytest.approx(0.0001)
+    falls = [(start - end) / words for start, end, words in rates]
+    assert falls == pytest.approx([falls[0]] * 6) and sum(words for *_, words in rates) == 2 * 9 * (5 + 4 + 4)
+    model = Word2Vec.load(str(path))
+    assert {word: model.wv.get_vecattr(word, "count") for word in "abc"} == {"a": 36, "b": 27, "c": 18}
+    assert (model.alpha, model.epochs) == (0.025, 2) and len(os.listdir(tmp_path)) == 2
+
+
+def test_two_trainings_in_one_folder_are_refused(tmp_path):
+    store = TokenStore.from_texts([["a b c a b", "b c a a"]] * 9)
+    with other_writer(tmp_path), pytest.raises(UserError, match="another process is writing into"):
+        train_word_vectors(store, tmp_path, 4)
+    train_word_vectors(store, tmp_path, 4)
+
+
+@pytest.mark.parametrize(("flags", "told"), [(["--seed", 5 * 10**9], "--seed"), (["--dim", 10**12], "--dim")])
+def test_impossible_numbers_are_told_in_one_line(golden, tmp_path, complaint, flags, told):
+    shutil.copytree(golden / "data", tmp_path / "data")
+    arguments = ["--path", tmp_path / "out", "--data_dir", tmp_path / "data", *flags]
+    assert told in complaint("train_word2vec", *arguments)
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_cores_are_used_by_default():
+    flags = parse(train_word2vec.Flags, "", ["--path", "x", "--data_dir", "x"])
+    assert flags.workers == min(available_cores(), 16)

@@ -8,7 +8,7 @@ from support.devices import DeviceFlags
 from support.flags import flag
 
 MAY_CHANGE = {  # when a run is resumed
-    *("path", "data_dir", "w2v", "ext_dir", "abs_dir", "ckpt", "init_from", "rewritings"),  # where things lie
+    *("path", "data_dir", "w2v", "ext_dir", "abs_dir", "init_from", "rewritings"),  # where things lie
     *("device", "cuda", "amp", "debug", "workers", "max_abs_batch", "max_rewritings"),  # how fast it goes
     *("resume", "max_steps", "ckpt_freq", "patience", "keep"),  # when it ends, and what it leaves
 }

@@ -1,14 +1,17 @@
-"""Ctrl-C and SIGTERM while training: they are only noted, and acted on between updates, so nothing is half done."""
+"""Ctrl-C, SIGTERM and a lost terminal while training: they are only noted, and acted on between updates, so nothing is
+half done."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import stat
 from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
@@ -16,18 +19,23 @@ class Interruption:
 
     def __init__(self) -> None:
         self.came = False
-        self._before: list[Any] = []
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interruption:
-        self._before = [signal.signal(number, self._note) for number in _SIGNALS]
+        signals = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as under nohup
+            signals.append(signal.SIGHUP)
+        self._before = {number: signal.signal(number, self._note) for number in signals}
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in zip(_SIGNALS, self._before, strict=True):
+        for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
+    def _note(self, number: int, _frame: FrameType | None) -> None:
         self.came = True
+        if number == signal.SIGHUP:
+            _forget_terminal()
 
     def between(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, until a signal came."""
@@ -35,3 +43,11 @@ class Interruption:
             if self.came:
                 raise KeyboardInterrupt
             yield item
+
+
+def _forget_terminal() -> None:
+    """Writing to a terminal that is gone would be an error before everything is saved."""
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(os.fstat(descriptor).st_mode):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from checkpoints.directory import AGENT
 from data.batching import RLBatch
-from data.documents import Ints
 from data.store import TokenStore
-from metrics.sentence_rouge import REWARDS, rouge_n_batch
+from data.vocabulary import SPECIAL_NAMES
+from inference.rewriting import Rewrite, SentenceRewriter
+from metrics.sentence_rouge import rouge_n_batch
 from model.actor_critic import ActorCritic, Choice, entropy, greedy, sample
 from support.files import atomic_file
-from training.a2c import Score, a2c_loss, discounted_returns, episode_rewards, joined, standardise
+from training.a2c import Words, a2c_loss, discounted_returns, episode_rewards, joined, standardise
+from training.rewards import REWARDS, RewardFlags
 from training.rewriting_cache import RewritingCache
 from training.trainer import Step, Validation
 
 N_EXAMPLES = 5
 
 Example = tuple[int, list[int], list[list[int]], list[list[int]]]  # document, extracted, rewritten, summary
-Rewrite = Callable[[Ints], list[NDArray[np.int32]]]  # sentence numbers of a store -> word ids
 
 
 class Environment(NamedTuple):
@@ -35,6 +35,11 @@ class Environment(NamedTuple):
 
     store: TokenStore
     rewrite: Rewrite
+    own: Sequence[str] = SPECIAL_NAMES  # words of rewritings that the store's lexicon may lack
+
+    @classmethod
+    def of(cls, rewriter: SentenceRewriter) -> Environment:
+        return cls(rewriter.store, rewriter, rewriter.own)
 
     def rewritten(self, documents: Sequence[int], extracted: Sequence[Sequence[int]]) -> list[list[list[int]]]:
         """All sentences of all articles are rewritten together."""
@@ -46,12 +51,14 @@ class Environment(NamedTuple):
     def summaries(self, documents: Sequence[int]) -> list[list[list[int]]]:
         return [[s.tolist() for s in self.store.abstracts.document(document)] for document in documents]
 
+    def text(self, words: Words) -> list[str]:
+        return self.store.text(np.array(words, np.int64), self.own)
 
-class RewardFlags(NamedTuple):
-    gamma: float = 0.95
-    reward: str = "rouge-l"
-    stop_reward: str = "rouge-1"
-    stop: float = 1.0
+    def episode_rewards(
+        self, flags: RewardFlags, rewritten: list[list[list[int]]], summaries: list[list[list[int]]]
+    ) -> list[np.ndarray]:
+        step, stop = (REWARDS[name].of_ids(self.text) for name in (flags.reward, flags.stop_reward))
+        return episode_rewards(rewritten, summaries, step, stop, flags.stop)
 
 
 class ActorCriticTraining:
@@ -73,8 +80,6 @@ class ActorCriticTraining:
         cache: RewritingCache | None = None,
     ) -> None:
         self.network, self.training, self.validation, self.rewards = network, training, validation, rewards
-        self.step_score: Score = REWARDS[rewards.reward]
-        self.stop_score: Score = REWARDS[rewards.stop_reward]
         self.detach_baseline, self.device, self.directory, self.cache = (
             detach_baseline,
             device,
@@ -100,7 +105,7 @@ class ActorCriticTraining:
             rewritten = self.training.rewritten(documents, extracted)
         with clock("score"):
             summaries = self.training.summaries(documents)
-            given = episode_rewards(rewritten, summaries, self.step_score, self.stop_score, self.rewards.stop)
+            given = self.training.episode_rewards(self.rewards, rewritten, summaries)
             rewards = _padded(given, episode.happened)  # (B, T), on the CPU as all that follows from it alone
             returns = standardise(discounted_returns(rewards, self.rewards.gamma)[episode.happened])
         happened, returns = (x.to(self.device) for x in (episode.happened.flatten().nonzero().squeeze(1), returns))
@@ -138,7 +143,7 @@ class ActorCriticTraining:
             rewritten = self.validation.rewritten(documents, extracted)
             summaries = self.validation.summaries(documents)
             rouge += 100 * float(rouge_n_batch([joined(s) for s in rewritten], [joined(s) for s in summaries]).sum())
-            given = episode_rewards(rewritten, summaries, self.step_score, self.stop_score, self.rewards.stop)
+            given = self.validation.episode_rewards(self.rewards, rewritten, summaries)
             sums["reward"] += sum(float(r.mean()) for r in given)
             sums["extracted"] += sum(map(len, extracted))
             sums["stop_rate"] += len(documents) * _stop_rate(extracted, batch.articles.counts.tolist())
@@ -162,8 +167,7 @@ class ActorCriticTraining:
             file.write("\n".join(lines))
 
     def _text(self, words: list[int]) -> str:
-        lexicon = self.validation.store.lexicon
-        return " ".join(lexicon[word] if word >= 0 else "<?>" for word in words)
+        return " ".join(self.validation.text(words))
 
 
 class _Clock:

@@ -5,20 +5,20 @@ Rows of a fixed-size table, overwritten in the order of their age, so that memor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.documents import Ints
+from inference.rewriting import Rewrite
+from support.errors import UserError
 from support.files import atomic_file
-
-Rewrite = Callable[[Ints], list[NDArray[np.int32]]]
 
 
 class RewritingCache:
-    """Sentences are numbered over all splits that share the cache: `slice_of(split's first number)`."""
+    """Sentences are numbered over all splits that share the cache."""
 
     def __init__(self, n_sentences: int, max_words: int, capacity: int) -> None:
         capacity = max(1, min(capacity, n_sentences))
@@ -30,7 +30,10 @@ class RewritingCache:
         self.hits = self.misses = 0
 
     def through(self, rewrite: Rewrite, first: int = 0) -> Rewrite:
-        """`rewrite`, asked only for what is not known yet; its sentence 0 has number `first` here."""
+        """`rewrite`, a function of single sentences, asked only for what is not known yet.
+
+        Its sentence 0 has number `first` here.
+        """
 
         def cached(sentences: Ints) -> list[NDArray[np.int32]]:
             rows = self.row_of[sentences + first]
@@ -81,9 +84,34 @@ class RewritingCache:
         """Takes over what `save` left, if it is of the same abstractor and data; False if not."""
         if not Path(path).exists():
             return False
-        with np.load(path) as content:
-            if str(content["signature"]) != signature:
-                return False
-            rows = [words[:n] for words, n in zip(content["words"], content["lengths"], strict=True)]
-            self._remember(content["sentences"], rows)
+        try:
+            with np.load(path) as content:
+                arrays = {name: content[name] for name in ("signature", "sentences", "words", "lengths")}
+        except Exception as error:  # a damaged file can raise almost anything
+            raise self._unreadable(path, type(error).__name__) from None
+        if str(arrays["signature"]) != signature:
+            return False
+        if not self._fits(arrays["sentences"], arrays["words"], arrays["lengths"]):
+            raise self._unreadable(path, "its numbers do not fit")
+        rows = [words[:n] for words, n in zip(arrays["words"], arrays["lengths"], strict=True)]
+        self._remember(arrays["sentences"], rows)
         return True
+
+    def _unreadable(self, path: str | Path, reason: str) -> UserError:
+        return UserError(f"{path} holds no rewritings ({reason}); delete it, or give another --rewritings")
+
+    def _fits(self, sentences: NDArray[np.int64], words: NDArray[np.int32], lengths: NDArray[np.int32]) -> bool:
+        n = sentences.shape[0] if sentences.ndim == 1 else -1
+        return (
+            (words.shape, lengths.shape) == ((n, self.words.shape[1]), (n,))
+            and all(array.dtype.kind == "i" for array in (sentences, words, lengths))
+            and bool(((sentences >= 0) & (sentences < len(self.row_of))).all())
+            and bool(((lengths >= 0) & (lengths <= words.shape[1])).all())
+        )
+
+
+def check_place(path: str | Path) -> None:
+    """Told before training, not after it."""
+    folder = Path(path).parent
+    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"--rewritings {path} cannot be written; give a file in a folder that exists")

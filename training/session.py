@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from checkpoints.directory import Meta, write_description
+from checkpoints.directory import Loaded, Meta, write_description
 from data.batching import BatchData, training_batches, validation_batches
+from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary
 from support.errors import UserError
-from support.files import read_json
+from support.files import read_json, remove_leftovers
+from support.locks import files_in, only_writer
 from support.memory import keep_freed_memory
-from support.processes import Processes, process_group, wait_for_all
+from support.processes import Processes, in_all, process_group
 from training.config import OptimisationFlags, TrainingFlags
+from training.record import SPLITS, TrainingRecord
 from training.trainer import Objective, Trainer
 
 
@@ -25,23 +29,55 @@ class Session(NamedTuple):
     processes: Processes
     device: torch.device
 
-    def claim_directory(self, meta: Meta, vocabulary: Vocabulary, vocabulary_name: str = "vocab.pkl") -> None:
-        """Describes the model on disk; a directory with another model in it is refused."""
+    def open_stores(self) -> list[TokenStore]:
+        """Of training and validation."""
+        return [open_store(self.flags.data_dir, split) for split in SPLITS]
+
+    @contextlib.contextmanager
+    def directory(
+        self,
+        meta: Meta,
+        vocabulary: Vocabulary,
+        stores: Sequence[TokenStore],
+        vocabulary_name: str = "vocab.pkl",
+        models: Mapping[str, Loaded] | None = None,
+    ) -> Iterator[None]:
+        """The directory of --path, described on disk, is this run's alone inside the block.
+
+        It is refused if another process writes there, or if it holds a model of other flags, words, texts, labels
+        or `models`.
+        """
         path = Path(self.flags.path)
-        if self.flags.resume and (path / "meta.json").exists():
-            if read_json(path / "meta.json") != meta:
-                raise UserError(
-                    f"{path} was started with other flags (see its meta.json); repeat those, or use a new --path"
-                )
-            known = path / vocabulary_name
-            if known.exists() and Vocabulary.load(known).words != vocabulary.words:
-                raise UserError(f"{path} was started on data with other words; repeat that, or use a new --path")
-        elif path.exists() and any(path.iterdir()) and not self.flags.resume:
-            raise UserError(f"{path} is in use; --resume goes on with it, a new --path starts afresh")
-        wait_for_all()  # nobody writes before everybody has looked
-        if self.processes.main and not all((path / name).exists() for name in ("meta.json", vocabulary_name)):
-            write_description(path, meta, vocabulary, vocabulary_name)
-        wait_for_all()
+
+        def claim() -> None:
+            lock.enter_context(only_writer(path))
+            inputs = {name: store.digest() for name, store in zip(SPLITS, stores, strict=True)}
+            inputs |= {name: model.digest() for name, model in (models or {}).items()}
+            self._check(path, meta, vocabulary, vocabulary_name, inputs)
+            remove_leftovers(*(path / folder for folder in ("", "ckpt", "examples", "abstractor", "abstractor/ckpt")))
+            if not all((path / name).exists() for name in ("meta.json", vocabulary_name)):
+                write_description(path, meta, vocabulary, vocabulary_name)
+            replace(TrainingRecord.read(path), inputs=inputs).write(path)
+
+        with contextlib.ExitStack() as lock:
+            in_all(self.processes, lambda: claim() if self.processes.main else None)
+            yield
+
+    def _check(
+        self, path: Path, meta: Meta, vocabulary: Vocabulary, vocabulary_name: str, inputs: dict[str, str]
+    ) -> None:
+        if not self.flags.resume:
+            if files_in(path):
+                raise UserError(f"{path} is in use; --resume goes on with it, a new --path starts afresh")
+            return
+        if (path / "meta.json").exists() and read_json(path / "meta.json") != meta:
+            raise UserError(
+                f"{path} was started with other flags (see its meta.json); repeat those, or use a new --path"
+            )
+        known = path / vocabulary_name
+        if known.exists() and Vocabulary.load(known).words != vocabulary.words:
+            raise UserError(f"{path} was started on data with other words; repeat that, or use a new --path")
+        TrainingRecord.read(path).must_have_read(inputs, path)
 
     def fit(self, objective: Objective, training: BatchData[Any], validation: BatchData[Any]) -> None:
         flags, (rank, world, _) = self.flags, self.processes
@@ -62,7 +98,7 @@ def training_session(flags: TrainingFlags) -> Iterator[Session]:
     with process_group(flags.may_use_gpu()) as processes:
         device = flags.pick_device(processes)
         if flags.amp and device.type != "cuda":
-            raise UserError("--amp needs a GPU; leave it away on the CPU, where bfloat16 is slower")
+            raise UserError("--amp needs a GPU; leave it out on the CPU, where bfloat16 is slower")
         if flags.amp:
             torch.set_float32_matmul_precision("high")
         torch.autograd.set_detect_anomaly(flags.debug)

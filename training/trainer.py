@@ -16,14 +16,17 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from checkpoints.directory import best_checkpoint, checkpoints, write_checkpoint
+from checkpoints.tensor_files import load_tensors, save_tensors
 from model.batches import in_one_transfer
 from support.errors import UserError, first_line
-from support.files import atomic_file
+from support.memory import peak_memory
 from support.processes import Processes, total
 from support.progress import progress
 from training.config import MAY_CHANGE, TrainingFlags
 from training.interruption import Interruption
 from training.metrics_log import MetricsLog
+from training.record import TrainingRecord
+from training.resumption import misfit
 
 SAVE_EVERY_SECONDS = 300
 
@@ -107,14 +110,21 @@ class Trainer:
         self.stale = 0  # validations since the best
         self.validated_at = 0  # update
         self.checkpoint_at = 0  # update
+        self.before = TrainingRecord.read(self.directory)  # of earlier legs
+        self.began = time.monotonic()
         self._interruption = Interruption()
         self._stopping = False  # all processes agree on it
-        self.log = MetricsLog(self.directory, objective.net) if processes.main else None
+        self.log: MetricsLog | None = None
 
     def fit(self) -> None:
         """Trains until validation stops improving, --max_steps, or Ctrl-C; what is on disk can always be resumed."""
         if self.flags.resume:
             self._restore()
+        if self.processes.main:
+            self.log = MetricsLog(self.directory, self.objective.net)
+            self.log.forget_after(self.update_count, self.validated_at)
+        if not (self.directory / "resume.pt").exists():
+            self._save()  # before any checkpoint, so that there is always something to resume
         with self._interruption, self.log or contextlib.nullcontext():
             if not self._finished():
                 self._train()
@@ -123,6 +133,8 @@ class Trainer:
         if self.processes.main:
             best = best_checkpoint(self.directory, highest=self.objective.highest_is_best)
             self._say(f"{self.update_count} updates, best validation {best.metric:.4f}, in {self.directory}")
+            took = TrainingRecord.read(self.directory)
+            self._say(f"{took.seconds / 3600:.2f} hours in all, at most {took.peak_memory_mb:,} MB of memory")
 
     def _train(self) -> None:
         saved_at = time.monotonic()
@@ -136,11 +148,11 @@ class Trainer:
                     if self._finished():
                         break
                     metrics = self._update(batch)
+                    if self._stopping:
+                        raise KeyboardInterrupt
                     shown = [f"{name}={metrics[name]:.3g}" for name in ("loss", "reward") if name in metrics]
                     bar.set_postfix_str(", ".join(shown), refresh=False)
                     bar.update()
-                    if self._stopping:
-                        raise KeyboardInterrupt
                     if time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
                         self._save()
                         saved_at = time.monotonic()
@@ -234,11 +246,9 @@ class Trainer:
             if checkpoint != best:
                 checkpoint.path.unlink()
 
-    def _save(self) -> None:
+    def _state(self) -> dict[str, Any]:
         """Everything that the next update depends on, beside the seed and the update count themselves."""
-        if not self.processes.main:
-            return
-        content = {
+        return {
             "flags": self._lasting_flags(),
             "update_count": self.update_count,
             "network": self.objective.network.state_dict(),
@@ -249,29 +259,36 @@ class Trainer:
             "validated_at": self.validated_at,
             "checkpoint_at": self.checkpoint_at,
         }
-        with atomic_file(self.directory / "resume.pt", "wb") as file:
-            torch.save(content, file)
+
+    def _save(self) -> None:
+        if self.processes.main:
+            save_tensors(self.directory / "resume.pt", self._state())
+            self._record().write(self.directory)
+
+    def _record(self) -> TrainingRecord:
+        seconds = self.before.seconds + time.monotonic() - self.began
+        memory = max(self.before.peak_memory_mb, peak_memory() >> 20)
+        return TrainingRecord(self.before.inputs, self.update_count, round(seconds, 1), memory)
 
     def _restore(self) -> None:
         path = self.directory / "resume.pt"
         if path.exists():
-            try:
-                content = torch.load(path, map_location="cpu", weights_only=True)
-                before = content["flags"]
-                self.objective.network.load_state_dict(content["network"])
-                self.optimizer.load_state_dict(content["optimizer"])
-                self.scheduler.load_state_dict(content["scheduler"])
-                self.update_count, self.best, self.stale = (content[key] for key in ("update_count", "best", "stale"))
-                self.validated_at, self.checkpoint_at = content["validated_at"], content["checkpoint_at"]
-            except Exception as error:  # a damaged file can raise almost anything
-                reason = first_line(error)
-                raise UserError(f"{path} does not fit this run ({reason}); was it started with other flags?") from None
-            now = self._lasting_flags()
+            content = load_tensors(path)
+            unfit = misfit(content, self._state(), self.objective.network.parameters())
+            if unfit:
+                raise UserError(f"{path} does not fit this run ({unfit}); was it started with other flags?")
+            before, now = content["flags"], self._lasting_flags()
             changed = ", ".join(f"--{name} {before.get(name)}" for name in now if before.get(name) != now[name])
             if changed:
                 raise UserError(f"{self.directory} was started with {changed}; repeat that, or use a new --path")
-        if self.log:
-            self.log.forget_after(self.update_count, self.validated_at)
+            self.objective.network.load_state_dict(content["network"])
+            self.optimizer.load_state_dict(content["optimizer"])
+            self.scheduler.load_state_dict(content["scheduler"])
+            self.update_count, self.best, self.stale = (content[key] for key in ("update_count", "best", "stale"))
+            self.validated_at, self.checkpoint_at = content["validated_at"], content["checkpoint_at"]
+        elif checkpoints(self.directory):
+            advice = f"a new --path with --init_from {self.directory} starts from its best weights"
+            raise UserError(f"{path} is missing, without which the run beside it cannot go on; {advice}")
 
     def _lasting_flags(self) -> dict[str, Any]:
         return {name: value for name, value in dataclasses.asdict(self.flags).items() if name not in MAY_CHANGE}

@@ -12,7 +12,8 @@ import numpy as np
 
 from report.human_eval.kit import CHOICES, QUESTIONS
 from report.layout import Cell, Line, Section, Table
-from report.paper_numbers import TABLE_4
+from report.paper_numbers import EQUALLY_GOOD, Preferences
+from report.rows import quoted
 from support.errors import UserError
 from support.files import read_json
 
@@ -20,6 +21,7 @@ JUDGES = 3
 SYSTEMS = ("first", "second")
 OUTCOMES = (*SYSTEMS, "equal")  # system that is better
 _PAPER_ROWS = ("rnn_ext_abs_rl_rerank", "pointer_generator_coverage", "equal")
+_PAPER = {**quoted("4", Preferences), "equal": EQUALLY_GOOD}
 _CROWD_COLUMNS = {"item": "Input.item", "kit": "Input.kit", "judge": "WorkerId"} | {q: f"Answer.{q}" for q in QUESTIONS}
 
 
@@ -98,7 +100,7 @@ def table_4(votes: Votes, key: Key) -> Table:
     lines = []
     for outcome, label, row in zip(OUTCOMES, [*key.systems, "equally good/bad"], _PAPER_ROWS, strict=True):
         ours = [counts[question, outcome] for question in QUESTIONS]
-        paper = TABLE_4[row]
+        paper = _PAPER[row]
         lines.append(Line(label, _cells([*ours, sum(ours)]), _cells([paper.relevance, paper.readability, paper.total])))
     title = f"Table 4: human evaluation (ours: {len({v.judge for v in votes})} judges, {len(key.shown_as_a)} items)"
     return Table(title, ("relevance", "readability", "total"), [Section("", lines)], [*_agreement(votes, key)])
