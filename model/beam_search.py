@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from model.batches import END, START, UNK, SourceBatch
-from model.copy_network import CopyNetwork, log_probability
+from model.copy_network import CopyNetwork, copied_share, log_probability
 from model.greedy_search import SHRINK_AT, Rewritings
 from model.word_choice import WordChoice
 
@@ -60,7 +60,8 @@ def beam_search(
         previous = previous.masked_fill(previous >= network.vocab_size, UNK)
         state, step = network.step(network.embedding(previous), state, memory)
         words, probabilities, copied = choose(*network.generator(step), step.attention, t >= rules.min_words)
-        parents = beams.grow(Children(words, log_probability(probabilities), step.attention.argmax(1), copied))
+        share = copied_share(probabilities, copied)
+        parents = beams.grow(Children(words, log_probability(probabilities), step.attention.argmax(1), share))
         state = state.select(parents)
         if (t + 1) % ask_every == 0:
             running = beams.running()
@@ -133,8 +134,10 @@ class Beams:
         device: torch.device,
         rules: Rules = RELEASED,
     ) -> None:
-        self.beam, self.diversity, self.rules, self.max_words, self.t = beam, diversity, rules, max_words, 0
+        self.beam, self.rules, self.max_words, self.t = beam, rules, max_words, 0
         self.n_children = rules.children * beam
+        self.penalties = diversity * torch.arange(self.n_children, dtype=torch.float64, device=device)  # by rank
+        self.places = torch.arange(beam, device=device)
         self.open = Sequences.empty(batch, 1, max_words, device)
         self.finished = Sequences.empty(batch, beam, max_words, device)
         self.n_finished = self.finished.lengths.new_zeros(batch)
@@ -154,16 +157,16 @@ class Beams:
     def grow(self, children: Children) -> Tensor:
         """Replaces the open hypotheses by their best children; returns the children's parents as rows (B * K,)."""
         batch, n = self.open.scores.shape
-        ranks = torch.arange(self.n_children, dtype=torch.float64, device=self.rows.device)
-        log_probs = children.log_probs.double() - self.diversity * ranks
+        log_probs = children.log_probs.double() - self.penalties
         scores = self.open.scores[:, :, None] + log_probs.view(batch, n, -1)
         scores, order = scores.flatten(1).sort(dim=1, descending=True, stable=True)  # (B, n * C)
         words = children.words.view(batch, -1).gather(1, order)
         ends = words == END
-        n_open = (~ends).cumsum(1)
-        visited = n_open - (~ends).long() < self.beam
-        kept = _first(~ends, self.beam)
-        kept = torch.where(torch.arange(self.beam, device=kept.device) < n_open[:, -1:], kept, kept[:, :1])
+        goes_on = ~ends
+        n_open = goes_on.cumsum(1)
+        visited = n_open + ends <= self.beam  # before so many were kept
+        kept = _first(goes_on, self.beam)
+        kept = torch.where(self.places < n_open[:, -1:], kept, kept[:, :1])
         ending = visited & ends & self.running()[:, None]
         if ending.any():
             self._finish(ending, scores, order)
@@ -195,8 +198,7 @@ class Beams:
         counts = ending.sum(1)
         scores = scores.gather(1, last).masked_fill(self.repeated.gather(1, parent), REPEATED)
         both = self.finished.beside(self.open.gather(parent)._replace(scores=scores))
-        place = torch.arange(self.beam, device=parent.device)
-        exists = torch.cat([place < self.n_finished[:, None], place < counts[:, None]], 1)
+        exists = torch.cat([self.places < self.n_finished[:, None], self.places < counts[:, None]], 1)
         ranking = both.ranking(n_marks=1 + self.rules.end_counts).masked_fill(~exists, float("-inf"))
         best = ranking.sort(dim=1, descending=True, stable=True).indices[:, : self.beam]
         self.finished = both.gather(best)
@@ -219,8 +221,8 @@ class Beams:
         """The first K of finished and unfinished hypotheses."""
         cut = self.open._replace(lengths=(self.open.lengths - int(self.rules.cut_unfinished)).clamp(min=0))
         both = self.finished.beside(cut)
-        place = torch.arange(self.beam, device=self.rows.device)
-        index = torch.where(place < self.n_finished[:, None], place, place + self.beam - self.n_finished[:, None])
+        n_finished = self.n_finished[:, None]
+        index = torch.where(self.places < n_finished, self.places, self.places + self.beam - n_finished)
         for result, field in zip(self._results, both.gather(index), strict=True):
             result[self.rows] = field
 

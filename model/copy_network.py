@@ -29,6 +29,10 @@ def mixture(p_copy: Tensor, generated: Tensor, copied: Tensor) -> Tensor:
     return (1 - p_copy) * generated + p_copy * copied
 
 
+def copied_share(probability: Tensor, by_copying: Tensor) -> Tensor:
+    return by_copying / probability.clamp(min=PROBABILITY_FLOOR)
+
+
 def log_probability(probability: Tensor) -> Tensor:
     return torch.log(probability + PROBABILITY_FLOOR)
 

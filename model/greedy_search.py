@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from model.batches import END, START, UNK, SourceBatch
-from model.copy_network import CopyNetwork, log_probability
+from model.copy_network import CopyNetwork, copied_share, log_probability
 from model.word_choice import WordChoice
 
 SHRINK_AT = 0.9  # running share of the batch below which finished rows are dropped
@@ -40,26 +40,27 @@ def greedy_search(
     attended = torch.zeros_like(words)
     probabilities, copied = (network.embedding.weight.new_zeros(words.shape) for _ in range(2))
     rows = torch.arange(len(words), device=words.device)  # of the original batch, that are still running
-    running = torch.ones_like(rows, dtype=torch.bool)
+    ended = torch.zeros_like(rows, dtype=torch.bool)
     previous = torch.full_like(rows, START)
     for t in range(max_words):
         state, step = network.step(network.embedding(previous), state, memory)
         word, probability, by_copying = choose(*network.generator(step), step.attention)
-        word = word.squeeze(1)
-        words[rows, t] = word.where(running, END)
+        word = word.squeeze(1).masked_fill(ended, END)
+        words[rows, t] = word
         attended[rows, t] = step.attention.argmax(1)
         probabilities[rows, t] = probability.squeeze(1)
         copied[rows, t] = by_copying.squeeze(1)
-        running = running & (word != END)
+        ended = word == END
         previous = word.masked_fill(word >= network.vocab_size, UNK)
         if (t + 1) % ask_every == 0:
-            alive = running.nonzero().squeeze(1)
+            alive = (~ended).nonzero().squeeze(1)
             if len(alive) == 0:
                 break
-            if len(alive) < SHRINK_AT * len(running):
-                rows, previous, running = rows[alive], previous[alive], running[alive]
+            if len(alive) < SHRINK_AT * len(ended):
+                rows, previous, ended = rows[alive], previous[alive], ended[alive]
                 memory, state, choose = memory.select(alive), state.select(alive), choose.select(alive)
     lengths = ((words == END).cumsum(1) == 0).sum(1)  # words before the first END
     taken = torch.arange(max_words, device=words.device) <= lengths[:, None]
     scores = (log_probability(probabilities) * taken).sum(1)
-    return Rewritings(*(result[:, None] for result in (words, lengths, attended, scores, copied)))
+    share = copied_share(probabilities, copied)
+    return Rewritings(*(result[:, None] for result in (words, lengths, attended, scores, share)))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from model.batches import END, SourceBatch, mask_of
-from model.copy_network import IMPOSSIBLE, PROBABILITY_FLOOR, mixture
+from model.copy_network import IMPOSSIBLE, mixture
 from model.kernels import on_cpu
 from model.kernels.candidates import CandidateChoice
 
@@ -42,7 +42,7 @@ class ExtendedVocabulary(NamedTuple):
 
     def __call__(self, o: Tensor, p_copy: Tensor, attention: Tensor, end: bool = True) -> tuple[Tensor, Tensor, Tensor]:
         """o: (R, E), p_copy: (R,), attention: (R, S) of R = B * K decoders; without `end`, END is not considered
-        -> the k best words (R, k), their probabilities, and the share of these that comes from copying."""
+        -> the k best words (R, k), their probabilities, and how much of these comes from copying."""
         probabilities, copied = self.distribution(o, p_copy, attention)
         if not end:
             probabilities[:, END] = IMPOSSIBLE
@@ -50,8 +50,7 @@ class ExtendedVocabulary(NamedTuple):
             best, words = probabilities.max(1, keepdim=True)
         else:
             best, words = probabilities.topk(self.k, 1)
-        by_copying = p_copy[:, None] * copied.gather(1, words)
-        return words, best, by_copying / best.clamp(min=PROBABILITY_FLOOR)
+        return words, best, p_copy[:, None] * copied.gather(1, words)
 
     def distribution(self, o: Tensor, p_copy: Tensor, attention: Tensor) -> tuple[Tensor, Tensor]:
         """P(w) of the extended vocabulary, `IMPOSSIBLE` where absent, and the attention on w: (R, X) both."""

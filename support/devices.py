@@ -65,3 +65,9 @@ class Decoding(NamedTuple):
 
 def decoding_on(device: torch.device) -> Decoding:
     return Decoding(512, 1 << 14, 1, None) if device.type == "cpu" else Decoding(4096, 1 << 17, 4, 1)
+
+
+def wait_for(device: torch.device) -> None:
+    """Until the device has done all it was given; a CPU always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -80,8 +81,8 @@ def reinforcement(rewriting: str) -> Case:
             seeded(ActorCritic, **EXTRACTOR), environment, environment, RewardFlags(),
             detach_baseline=True, device=device, directory=path, cache=cache,
         )  # fmt: skip
-        objective.choose = in_order(4)
         batch = RLBatch(collate_articles(store, store.map_to(vocabulary), np.arange(size)), torch.arange(size))
+        objective.choose = in_order(4, batch.articles.counts, device)
         return objective, batch
 
     return case
@@ -91,18 +92,12 @@ def sentences_themselves(store: TokenStore) -> Callable[..., Any]:
     return lambda numbers: [store.articles.sentence(int(number)) for number in numbers]
 
 
-def in_order(n: int) -> Callable[[Tensor], Tensor]:
-    """The n last sentences that are left, then the stop: whatever the scores, so that rounding decides nothing."""
-    steps = iter(range(10**6))
-
-    def choose(scores: Tensor) -> Tensor:
-        left = scores.isfinite().long() * torch.arange(1, scores.size(1) + 1, device=scores.device)
-        if next(steps) % (n + 1) < n:
-            left[:, -1] = 0
-            left = left + (left.sum(1, keepdim=True) == 0) * torch.arange(scores.size(1), device=scores.device)
-        return left.argmax(1)
-
-    return choose
+def in_order(n: int, counts: Tensor, device: torch.device) -> Callable[[Tensor], Tensor]:
+    """The first n sentences, then the stop: whatever the scores, so that rounding decides nothing."""
+    steps, stop = itertools.cycle(range(n + 1)), int(counts.max())
+    table = torch.arange(n + 1).expand(len(counts), -1)
+    table = table.where(table < counts[:, None].clamp(max=n), stop).to(device)
+    return lambda scores: table[:, next(steps)]
 
 
 UPDATES: dict[str, Case] = {

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 try:
-    from torch.utils import backend_registration
+    from torch.utils import _foreach_utils, backend_registration
     from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 
     class _Backend(backend_registration._DummyBackendModule):
@@ -75,15 +75,16 @@ class Counts(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.launches, self.waits = 0, 0
         self.names: Counter[str] = Counter()
+        self.clear()
 
     def clear(self) -> None:
-        self.launches = self.waits = 0
+        self.launches = self.waits = self.pending = 0  # pending: launches since the host last waited
         self.names.clear()
 
     def launch(self, name: str) -> None:
         self.launches += 1
+        self.pending += 1
         self.names[name] += 1
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -100,9 +101,10 @@ class Counts(TorchDispatchMode):
             (target is not None and not upwards) or (name == "copy_" and not isinstance(args[0], OnGpu))
         )
         reads = name in HOST_READS or (name in INDEXING and _has_mask(args[1]))
-        self.waits += downwards or reads
         if not (downwards or name == "_local_scalar_dense" or name in ALLOCATIONS or _is_view(func)):
             self.launch(name)
+        if downwards or reads:
+            self.waits, self.pending = self.waits + 1, 0
         held_args, held_kwargs = tree_map_only(OnGpu, lambda x: x.held, (args, kwargs))
         if upwards:
             held_kwargs = {**held_kwargs, "device": torch.device("cpu")}
@@ -202,8 +204,10 @@ def _lstm_of(counts: Counts, original: Callable[..., Any]) -> Callable[..., Any]
 
 @contextlib.contextmanager
 def pretended_gpu() -> Iterator[Counts]:
+    """The GPU, with what only CUDA has: an LSTM as one launch, and operations on lists of tensors."""
     counts = Counts()
-    with counts, mock.patch.object(torch._VF, "lstm", _lstm_of(counts, torch._VF.lstm), create=True):
+    lists = mock.patch.object(_foreach_utils, "_foreach_supported_types", [Tensor, torch.nn.Parameter, OnGpu])
+    with counts, lists, mock.patch.object(torch._VF, "lstm", _lstm_of(counts, torch._VF.lstm), create=True):
         yield counts
 
 
@@ -214,6 +218,10 @@ IN_FLOAT32 = (
     *("cross_entropy_loss", "binary_cross_entropy_with_logits", "square", "norm.Scalar"),
 )
 IN_THE_WIDEST = ("cat", "stack", "index_put", "scatter_add", "addcmul")
+
+
+def _widest(floating: list[Tensor]) -> torch.dtype:
+    return max((x.dtype for x in floating), key=lambda dtype: dtype.itemsize, default=torch.float32)
 
 
 def _register_autocast() -> Any:
@@ -241,7 +249,7 @@ def _register_autocast() -> Any:
     for name in IN_FLOAT32:
         register(name, lambda floating: torch.float32)
     for name in IN_THE_WIDEST:
-        register(name, lambda floating: max((x.dtype for x in floating), key=lambda d: d.itemsize, default=torch.float32))
+        register(name, _widest)
     return others, library
 
 

@@ -30,6 +30,16 @@ def test_decoding_is_compared_with_the_plain_loop(data, golden):
     assert output.count("equal summaries 100.0%") == 2
 
 
+def test_every_stage_is_timed_beside_the_papers_gpu(monkeypatch):
+    monkeypatch.delenv("DATA", raising=False)
+    output = printed("-m", "scripts.bench_gpu", "--device", "cpu", "--batch", 2, "--updates", 1, "--articles", 1)
+    rows = re.findall(r"^\| (.+?) \| (\S+) \| (\S*) \|$", output, re.MULTILINE)[1:]
+    stages = ("rnn-ext", "ff-ext", "abstractor", "pointer-generator", "RL", *["decoding"] * 3)
+    assert [label.startswith(stage) for (label, _, _), stage in zip(rows, stages, strict=True)] == [True] * 8
+    assert all(float(seconds) > 0 for _, seconds, _ in rows)
+    assert [paper for _, _, paper in rows] == [*[""] * 5, "0.213", "0.627", "4.04"]  # updates of 32 items only
+
+
 def test_data_that_is_too_small_for_the_papers_sizes_is_told_in_one_line(data):
     assert "30,000 words" in complaint("-m", "scripts.bench_train", "--data_dir", data)
     assert "30,000 words" in complaint("-m", "scripts.bench_decode", "--data_dir", data, "--split", "test")

@@ -19,7 +19,7 @@ import eval_full_model
 import make_eval_references
 import tune_n_ext
 from inference.best_sentences import BaselineOutput, rouge_by_count
-from metrics import meteor, meteor_jar, official
+from metrics import meteor, official
 from metrics.scores import load_scores
 from metrics.summaries import read_documents, read_summaries
 from support.errors import run
@@ -340,7 +340,7 @@ def test_no_metric_is_one_line(data_dir, decoded, command, capsys):
 
 
 def test_missing_java_is_told_before_anything_is_computed(data_dir, decoded, command, capsys, monkeypatch):
-    monkeypatch.setattr(meteor_jar, "find_java", lambda: None)
+    monkeypatch.setattr("metrics.meteor_jar.find_java", lambda: None)
     decode_dir = decoded / "rl_greedy"
     assert command(eval_full_model, "--rouge", "--meteor", "--decode_dir", decode_dir, "--data_dir", data_dir) == 2
     assert "METEOR needs Java" in capsys.readouterr().err

@@ -167,6 +167,14 @@ def test_both_choices_of_words_agree(seed, extra_logit, k, end):
     assert end or not (found[0][0] == 3).any()
 
 
+def test_the_gradient_that_a_look_up_is_given_stays_as_it_is():
+    embedding, weight, given = leaf(6, 3), torch.randn(6, 3, dtype=torch.float64), []
+    matrix, rows = KERNELS["model.copy_network.look_up"].fast(embedding, torch.tensor([1, 1, 4]))
+    matrix.register_hook(given.append)
+    ((matrix * weight).sum() + rows.sum()).backward()
+    assert torch.equal(given[0], weight)
+
+
 def test_the_packed_lstms_backward_passes_gradcheck():
     torch.manual_seed(0)
     net = nn.LSTM(2, 2, bidirectional=True).double()

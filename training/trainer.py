@@ -17,7 +17,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from checkpoints.directory import best_checkpoint, checkpoints, write_checkpoint
 from checkpoints.tensor_files import load_tensors, save_tensors
-from model.batches import in_one_transfer
 from support.errors import UserError, first_line
 from support.memory import peak_memory
 from support.processes import Processes, total
@@ -310,5 +309,5 @@ def _gradient_norm(part: nn.Module) -> Tensor:
 def _figures(mixed: Mapping[str, Tensor | float]) -> dict[str, float]:
     """Numbers from wherever they are, in one transfer."""
     tensors = {name: value for name, value in mixed.items() if isinstance(value, Tensor)}
-    moved = dict(zip(tensors, in_one_transfer(list(tensors.values())), strict=True))
+    moved = dict(zip(tensors, torch.stack(list(tensors.values())).tolist(), strict=True))
     return {name: float(moved.get(name, value)) for name, value in mixed.items()}

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.batches import END, SourceBatch
-from model.copy_network import IMPOSSIBLE, PROBABILITY_FLOOR, extended_partition, mixture
+from model.copy_network import IMPOSSIBLE, extended_partition, mixture
 from model.kernels.vocabulary_top import VocabularyTop
 
 
@@ -65,7 +65,7 @@ class SourceCandidates(NamedTuple):
             best, column = probabilities.topk(self.k, 1)
         sources = copied.size(1)
         by_copying = copied.gather(1, column.clamp(max=sources - 1)) * (column < sources)
-        return words.gather(1, column), best, by_copying / best.clamp(min=PROBABILITY_FLOOR)
+        return words.gather(1, column), best, by_copying
 
     def candidates(self, o: Tensor, p_copy: Tensor, attention: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """-> words (R, C), the source's first; their probabilities (R, C), `IMPOSSIBLE` for a word that another column

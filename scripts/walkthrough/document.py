@@ -20,11 +20,11 @@ class Document(NamedTuple):
 
 
 def read_document() -> Document:
-    example, facts, journeys = worked_example()
     text = TEXT.read_text(encoding="utf-8")
-    blocks = parse(re.sub(r"\{\{(\w+)\}\}", lambda fact: str(facts[fact[1]]), text))
-    for block in blocks:
+    for block in parse(text):  # before the example, which takes a while
         if isinstance(block, Place):
             for anchor in block.anchors:
                 check(anchor)
+    example, facts, journeys = worked_example()
+    blocks = parse(re.sub(r"\{\{(\w+)\}\}", lambda fact: str(facts[fact[1]]), text))
     return Document(blocks, example, differences(), word_drawing(journeys))

@@ -40,6 +40,10 @@ class Corpus(NamedTuple):
     vocabulary: Vocabulary
     word_map: NDArray[np.int32]  # lexicon id -> model id
 
+    def text(self, ids: NDArray[np.int32]) -> list[str]:
+        """What was written, in the store's ids."""
+        return self.store.text(ids, self.vocabulary.words)
+
     @property
     def everything(self) -> Ints:
         """Both articles."""

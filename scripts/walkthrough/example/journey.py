@@ -29,13 +29,14 @@ def journeys(corpus: Corpus, networks: Networks) -> list[Journey]:
     source, batch = ARTICLES[1][0].split(), networks.rewriting_batch
     rewriter = Rewriter(networks.abstractor, corpus.vocabulary, corpus.store)
     ((best, *_),) = rewriter.hypotheses([np.array([corpus.pairs[ROW, 0]])])
+    assert best.replaced is not None
     found = []
     for word in WORDS:
         place = SUMMARIES[1][0].split().index(word)
         lexicon_id = corpus.store.lexicon.index(word)
         extended_id = int(batch.targets[ROW, place])
         assert word not in source or extended_id == int(batch.source.extended[ROW, source.index(word)])
-        text = rewriter.text(best.words)[place]
+        text = corpus.text(best.words)[place]
         found.append(
             Journey(word, lexicon_id, int(corpus.word_map[lexicon_id]), extended_id, bool(best.replaced[place]), text)
         )

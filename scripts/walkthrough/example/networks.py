@@ -1,6 +1,7 @@
-"""Tiny networks in float64 that have learned the two articles by heart, so that their numbers mean something.
+"""Tiny networks in float64 trained on the two articles, so that their numbers mean something.
 
 Weights start from Python's own generator, seeded by their names: no library's random numbers act on the page.
+Seed and updates were picked so that copying, an UNK and a reranking that changes the choice can all be seen.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def blocks(corpus: Corpus, networks: Networks) -> dict[str, str]:
     agent = networks.agent
     h, mask = agent.encode(networks.extraction_batch.articles)
     dice = iter(DICE.T)
-    episode = agent.act(h, mask, lambda scores: next(dice))
+    episode = agent.act(agent.remember(h, mask), lambda scores: next(dice))
     happened = episode.happened
     values = agent.critic(h, mask, episode.actions)[happened]
 
@@ -42,7 +42,7 @@ def blocks(corpus: Corpus, networks: Networks) -> dict[str, str]:
     returns = discounted_returns(rewards, GAMMA)[happened]
     standardised = standardise(returns)
     loss = a2c_loss(episode.log_probs[happened], values, standardised, detach_baseline=True)
-    texts = [[" ".join(rewriter.text(np.array(words))) for words in sentences] for sentences in rewritten]
+    texts = [[" ".join(corpus.text(np.array(words))) for words in sentences] for sentences in rewritten]
     return {
         "episode": _episode(episode, texts, rewards, corpus),
         "advantages": _advantages(

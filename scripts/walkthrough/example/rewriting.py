@@ -124,7 +124,8 @@ def _rewritings(corpus: Corpus, abstractor: Abstractor) -> str:
     owners = [(name, j) for name, article in zip(NAMES, ARTICLES, strict=True) for j in range(len(article))]
     rows = []
     for (name, j), (best, *_) in zip(owners, found, strict=True):
-        words = zip(rewriter.text(best.words), best.replaced, strict=True)
+        assert best.score is not None and best.replaced is not None
+        words = zip(corpus.text(best.words), best.replaced, strict=True)
         text = " ".join(f"**{word}**" if replaced else word for word, replaced in words)
         rows.append((f"{name}, $d_{j}$", text, number(best.score)))
     return table(["", "$g(d_j)$, in bold what stands for UNK", r"$\log P$"], rows)
