@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import chromium, complaints, set_window
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from synthetic_runs import make_runs
 from tiny_data import run_python
@@ -380,6 +380,7 @@ def test_kappa_of_the_textbook():
     assert fleiss_kappa(np.array(rows.split(), dtype=int).reshape(10, 5)) == pytest.approx(0.210, abs=5e-4)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
 @given(st.lists(st.lists(st.sampled_from(range(3)), min_size=2, max_size=5), min_size=1, max_size=8))
 def test_kappa_is_one_only_if_all_agree_and_below_otherwise(items):
     table = np.array([[Counter(votes)[k] for k in range(len(OUTCOMES))] for votes in items])
