@@ -43,7 +43,7 @@ class Options:
     beam: int = 1  # above 1: beam search and reranking
     diversity: float = 1.0
     max_words: int = 30
-    n_sentences: int | None = None  # extract so many; None: as many as the agent likes
+    n_sentences: int | None = None  # extract so many; None: the agent decides
     batch: int = 32  # articles that number their unknown words together, as released
     batch_invariant: bool = False  # every sentence numbers its own
 

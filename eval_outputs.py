@@ -3,7 +3,7 @@
     python eval_outputs.py cands.txt --refs refs.txt
     python eval_outputs.py ours=decoded/rl "See et al.=pg/decoded" bart.jsonl --refs refs --articles test --out table
 
-A system, the references and the articles are each a file with a document a line (sentences parted by <q>, <S_SEP>,
+A system, the references and the articles are each a file with a document a line (sentences separated by <q>, <S_SEP>,
 <t>, a tab or nothing), JSON, or a folder of numbered files. Several systems are tested against the first by the
 paired bootstrap. Conventions in which outputs and references differ, such as ( and -lrb-, are named.
 """

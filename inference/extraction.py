@@ -35,7 +35,7 @@ def lead(store: TokenStore, k: int) -> Extractor:
 
 
 def by_network(network: nn.Module, vocabulary: Vocabulary, store: TokenStore, k: int | None) -> Extractor:
-    """k sentences of each article (all, where there are fewer), or as many as the agent likes."""
+    """k sentences of each article (all, where there are fewer), or as many as the agent decides to take."""
     word_map = store.map_to(vocabulary)
     choose = _choice_of(network, k)
     device = next(network.parameters()).device

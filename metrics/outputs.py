@@ -1,6 +1,6 @@
 """Outputs of any system, references and articles, in the forms in which people release them.
 
-    read_outputs("cands.txt")               a summary a line, sentences parted by <q>, <S_SEP>, <t>, a tab or nothing
+    read_outputs("cands.txt")               a summary a line, sentences separated by <q>, <S_SEP>, <t>, a tab or nothing
     read_outputs("decoded.jsonl")           an object a line; the usual field names are tried, or `field` names one
     read_outputs("decoded")                 a folder of numbered files, or a decode directory
     read_outputs("refs.txt", REFERENCES)    a document may have several: 0.A.ref and 0.B.ref, or a list `references`

@@ -101,7 +101,7 @@ def batches(flags: BenchFlags) -> tuple[list, list]:
         )
     vocabulary = Vocabulary.from_counter(load_word_counts(flags.data_dir), VOCABULARY)
     if len(vocabulary) < VOCABULARY + 4:
-        raise UserError(f"{flags.data_dir} has fewer than {VOCABULARY:,} words; leave --data_dir away for random ones")
+        raise UserError(f"{flags.data_dir} has fewer than {VOCABULARY:,} words; omit --data_dir for random ones")
     store = open_store(flags.data_dir, "train")
     streams = [
         training_batches(data, flags.batch, seed=0)

@@ -1,4 +1,4 @@
-"""What a user can mend is told in one line, never in a traceback."""
+"""Mistakes that a user can correct are reported in one line, never as a traceback."""
 
 from __future__ import annotations
 

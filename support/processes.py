@@ -56,7 +56,7 @@ def total(value: Tensor) -> Tensor:
 
 
 def in_all(processes: Processes, step: Callable[[], Result]) -> Result:
-    """The result of a step, once all processes have done it; if one fails all leave, and one alone tells why."""
+    """The result of a step, once all processes have done it; if one fails, all exit and only the first reports why."""
     error, failed = None, torch.zeros(processes.world, dtype=torch.int64)
     try:
         result = step()

@@ -55,6 +55,7 @@ TOY = {
     "eval_full_model.py": [],
     "eval_baselines.py": [],
     "eval_acl.py": [],
+    "eval_outputs.py": ["--samples", "1000", *([] if not meteor.why_unavailable() else ["--no_meteor"])],
     "summarize.py": ["--tokenizer", "python"],
     "metrics.significance": ["--samples", "1000"],
     "metrics.novelty": [],

@@ -1,7 +1,7 @@
 """The entity-anonymized CNN/Daily Mail (Table 2): `.question` files, or jsonl with @entity markers.
 
 A question file holds url, context, question with @placeholder, answer and entity table (`@entity1:Name`),
-parted by blank lines. The questions of a url make one document:
+separated by blank lines. The questions of a url make one document:
 with the answers put in, they are its highlights.
 """
 
