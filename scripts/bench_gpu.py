@@ -33,9 +33,9 @@ from model.extractor import FfExtractor, RnnExtractor
 from model.pointer_generator import PointerGenerator
 from reference.random_batches import random_extraction, random_pairs
 from reference.random_models import paper_sizes
-from report.paper_numbers import SECONDS_PER_UPDATE, TABLE_5
+from report.paper_numbers import TRAINING
 from sample.corpus import sample_article
-from scripts.bench_table5 import FLAT, FULL, RERANK, SENTENCES, TEST_ARTICLES, words_an_article
+from scripts.bench_table5 import FLAT, FULL, RERANK, SENTENCES, TABLE_5, TEST_ARTICLES, words_an_article
 from support.devices import DeviceFlags, wait_for
 from support.errors import run
 from support.flags import flag, parse
@@ -63,8 +63,8 @@ def main() -> None:
     print("| stage | seconds | paper, one K40 |\n|---|---|---|")
     for label, once, paper in [*updates(flags, device, store, vocabulary), *decoding(flags, device, store, vocabulary)]:
         rounds = 1 if label.startswith("decoding") else flags.updates
-        quoted = "" if paper is None else f"{paper:.3g}"
-        print(f"| {label} | {seconds(once, rounds, device):.4g} | {quoted} |", flush=True)
+        shown = "" if paper is None else f"{paper:.3g}"
+        print(f"| {label} | {seconds(once, rounds, device):.4g} | {shown} |", flush=True)
 
 
 def read(flags: Flags) -> tuple[TokenStore, Vocabulary]:
@@ -90,18 +90,18 @@ def seconds(once: Callable[[], object], rounds: int, device: torch.device) -> fl
 
 
 def updates(flags: Flags, device: torch.device, store: TokenStore, vocabulary: Vocabulary) -> Iterator[Stage]:
-    agent, abstractor = (network.to(device) for network in paper_sizes(VOCABULARY))
-    paper = SECONDS_PER_UPDATE if flags.batch == PAPER_BATCH else {}
+    agent, abstractor = paper_sizes(VOCABULARY)
+    agent, abstractor = agent.to(device), abstractor.to(device)
     extractive = {"rnn-ext": RnnExtractor(vocab_size=VOCABULARY), "ff-ext": FfExtractor(vocab_size=VOCABULARY)}
     for name, network in extractive.items():
         items = (random_extraction(i, flags.batch, VOCABULARY) for i in range(10**6))
         yield f"{name} update, {flags.batch} articles", update(network, items, flags, device), None
     pairs = (random_pairs(i, flags.batch, VOCABULARY) for i in range(10**6))
     label = f"abstractor update, {flags.batch} pairs"
-    yield label, update(abstractor, pairs, flags, device), paper.get("abstractor")
+    yield label, update(abstractor, pairs, flags, device), quoted("abstractor", flags)
     flat = training_batches(FlatData(store, vocabulary), flags.batch, seed=0)
     label = f"pointer-generator update, {flags.batch} articles"
-    yield label, update(PointerGenerator(VOCABULARY), flat, flags, device), paper.get("pointer_generator")
+    yield label, update(PointerGenerator(VOCABULARY), flat, flags, device), quoted("pointer_generator", flags)
     rewrite = Rewriter(abstractor.eval(), vocabulary, store)
     environment = Environment(store, rewrite)
     objective = ActorCriticTraining(
@@ -112,6 +112,10 @@ def updates(flags: Flags, device: torch.device, store: TokenStore, vocabulary: V
     batches = training_batches(ArticleData(store, vocabulary), flags.batch, seed=0)
     step = update(agent, batches, flags, device, lambda batch: objective.step(batch).losses)
     yield f"RL update, {flags.batch} articles, {SENTENCES} sentences each, nothing cached", step, None
+
+
+def quoted(model: str, flags: Flags) -> float | None:
+    return TRAINING[model].seconds_an_update if flags.batch == PAPER_BATCH else None
 
 
 def update(
@@ -155,7 +159,7 @@ def decoding(flags: Flags, device: torch.device, store: TokenStore, vocabulary: 
     articles = np.arange(min(flags.articles, len(store)))
     flat = PointerGenerator(VOCABULARY, coverage=True).to(device).eval()
     words = words_an_article(FLAT)
-    systems = {
+    systems: dict[str, tuple[str, Summarizer | FlatSummarizer]] = {
         FULL: ("rnn-ext + abs + RL", Summarizer(*parts, Options(n_sentences=SENTENCES))),
         RERANK: ("+ rerank, beam 5", Summarizer(*parts, Options(n_sentences=SENTENCES, beam=5))),
         FLAT: (

@@ -78,7 +78,7 @@ def main() -> None:
             if number:  # the first warms up
                 seconds[label] += time.process_time() - started
                 for phase in PHASES:
-                    phases[label][phase] += metrics[f"seconds_{phase}"]
+                    phases[label][phase] += float(metrics[f"seconds_{phase}"])
         started = time.process_time()
         update(agent, optimizer, plain_step(agent, abstractor, vocabulary, store, batch, actions))
         seconds["plain loop"] += (time.process_time() - started) * bool(number)

@@ -16,7 +16,7 @@ from browser import chromium, complaints, set_window
 
 import eval_acl
 import eval_outputs
-from metrics import meteor, significance, systems
+from metrics import meteor, meteor_jar, significance, systems
 from metrics.scores import MeteorScores, load_scores
 from support.errors import run
 
@@ -120,7 +120,7 @@ def test_meteor_stands_beside_rouge(released, refs, command, monkeypatch):
 
 
 def test_without_java_the_rest_is_printed(released, refs, command, monkeypatch):
-    monkeypatch.setattr(meteor, "find_java", lambda: None)
+    monkeypatch.setattr(meteor_jar, "find_java", lambda: None)
     code, printed, error = command(released[0], "--refs", refs, meteor=True)
     assert code == 0 and "R-1" in printed and error.startswith("METEOR is left out: METEOR needs Java")
 

