@@ -150,6 +150,7 @@ def _judging(experiment: Experiment) -> Iterator[Stage]:
         inputs=tuple(experiment.scores(row) for row in judged),
         outputs=(printed, f"{out}.key.json"),
         prints=printed,
+        replaces=(str(out), f"{out}.key.json"),
     )
 
 

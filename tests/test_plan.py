@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from decode_runs import call
+from synthetic_runs import make_runs
 from tiny_data import random_pairs, run_python, write_split
 
 from pipeline import __main__ as pipeline
@@ -198,6 +200,16 @@ def test_rows_are_left_out_with_all_that_only_they_need(tmp_path, prepared):
     plan = plan_of(prepared, tmp_path / "runs", without=["pointer_generator"])
     names = {stage.name for stage in plan.stages}
     assert "pointer_generator" in names and "decode-pointer_generator" not in names  # the other row starts from it
+
+
+def test_pages_for_judges_are_made_again_and_the_old_ones_kept(tmp_path, capsys):
+    runs = make_runs(tmp_path / "runs", tmp_path / "data", ("rnn_ext_abs_rl_rerank", "pointer_generator_coverage"), 4)
+    stage = next(stage for stage in plan_of(tmp_path / "data", runs).stages if stage.name == "table-4")
+    for state in (State.NEW, State.OLD):
+        Stamps(runs).begin(stage, state)
+        code, _, error = call(capsys, "report.human_eval.__main__", *stage.arguments()[2:], "--count", 4)
+        assert code == 0, error
+    assert {path.name for path in (runs / "replaced/table-4/1").iterdir()} == {"judging", "judging.key.json"}
 
 
 def test_another_system_is_taken_in_and_evaluated(tmp_path, prepared, capsys):
