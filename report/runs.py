@@ -100,14 +100,6 @@ class Run:
         return [int(sentence["source"]) for sentence in kept if sentence["source"] is not None]
 
     @cached_property
-    def length(self) -> tuple[float, float]:
-        """Sentences and words of a summary, on average."""
-        texts = [[line for line in text.split("\n") if line.strip()] for text in self.summaries.values()]
-        counts = [(len(lines), sum(len(line.split()) for line in lines)) for lines in texts]
-        sentences, words = (sum(column) / max(1, len(counts)) for column in zip(*counts, strict=True))
-        return sentences, words
-
-    @cached_property
     def timing(self) -> Timing | None:
         measured = self.log.get("timing")
         if not measured:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from metrics.ngram_table import ORDERS
 from metrics.rouge import METRICS, F
 from metrics.scores import Scores
+from metrics.systems import lengths
 from report.layout import FORMATS, Cell, Line, Section, Table, number
 from report.paper_numbers import HOURS_IN_ALL, REFERENCE_NOVELTY, TRAINING, Novelty, RougeMeteor, Speed, Training
 from report.rows import (
@@ -135,7 +136,7 @@ def _lengths(runs: Reproduction) -> list[str]:
     parts = []
     for row, found in runs.runs().items():
         if isinstance(runs.rows()[row].made_by, Agent):
-            sentences, words = found.length
+            words, sentences = lengths([*found.summaries.values()])
             parts.append(f"{runs.label(row)} {sentences:.2f} and {words:.1f}")
     return [f"Sentences and words an article: {'; '.join(parts)}."] if parts else []
 
