@@ -30,7 +30,7 @@ from pipeline.presets import PRESETS
 from pipeline.runner import Runner
 from pipeline.stage import Stage, needs, with_needs
 from pipeline.stamps import Stamps, State
-from report.rows import ROWS
+from report.rows import MARKS, ROWS, SEE_ET_AL, THAN_SEE
 from support.errors import UserError, run
 from support.parallel import available_cores
 
@@ -51,6 +51,7 @@ def command_line() -> argparse.ArgumentParser:
     add("--pretrained", type=Path, nargs="?", const=ROOT / "pretrained", metavar="BOX", help="use shipped models")
     add("--without", metavar="ROW,...", action="append", default=[], help="leave these rows out, as decode/ names them")
     add("--system", metavar="NAME=FOLDER", action="append", default=[], help="outputs of another system, as a row")
+    add("--duc_system", "--duc-system", metavar="NAME=FOLDER", action="append", default=[], help="the same for Table 3")
     add("--table", choices=TABLES, action="append", help="only what this table needs; repeatable")
     add("--until", metavar="STAGE", help="only what this stage needs")
     add("--only", metavar="STAGE,...", help="just these stages")
@@ -71,6 +72,10 @@ def main() -> int:
     data = Path(args.data_dir).resolve() if args.data_dir else None
     if args.pretrained and not data:
         raise UserError("--pretrained summarises a data set: give --data_dir")
+    if args.pretrained and args.anonymized_dir:
+        raise UserError("--pretrained trains nothing, but Table 2 needs models of its own: leave out --anonymized_dir")
+    if args.duc_system and not args.duc_dir:
+        raise UserError("--duc_system summarises DUC-2002: give --duc_dir")
     name = (data.name if data else "sample") + "-pretrained" * bool(args.pretrained)
     runs = (args.runs or ROOT / "runs" / name).resolve()
     preset = PRESETS[args.preset or ("paper" if data else "sample")]
@@ -82,11 +87,12 @@ def main() -> int:
         duc=_folder(args.duc_dir, "test"),
         split=args.split,
         systems=dict(map(_system, args.system)),
+        duc_systems=dict(map(_system, args.duc_system)),
         pretrained=args.pretrained and args.pretrained.resolve(),
         without=_rows(args.without),
     )
     plan, stamps = make_plan(sources, runs, preset), Stamps(runs)
-    chosen = choose(plan, args.table, args.until, args.only, stamps)
+    chosen = choose(plan, args.table, args.until, args.only, stamps, args.force)
     if args.dry_run:
         show_plan(chosen, stamps, args.jobs, preset.basis)
         return 0
@@ -105,7 +111,7 @@ def _rows(given: Sequence[str]) -> set[str]:
 def _system(given: str) -> tuple[str, System]:
     """"See et al.=out" -> the row see_et_al."""
     label, _, folder = given.partition("=")
-    name = re.sub(r"\W+", "_", label.lower()).strip("_")
+    name = _row_name(label)
     if not (name and folder):
         raise UserError(f'--system {given}: give a name and a folder, such as "See et al."=outputs')
     if name in ROWS and (ROWS[name].made_by or ROWS[name].quoted):
@@ -115,6 +121,13 @@ def _system(given: str) -> tuple[str, System]:
     return name, System(label, Path(folder).resolve())
 
 
+def _row_name(label: str) -> str:
+    """In letters, digits and underscores; whatever the tables call See et al.'s outputs is their row."""
+    ours, labels = SEE_ET_AL[0], (MARKS[THAN_SEE], ROWS[SEE_ET_AL[0]].label)
+    name, *known = (re.sub(r"\W+", "_", text.lower()).strip("_") for text in (label, *labels))
+    return ours if name in known else name
+
+
 def _folder(given: Path | None, *splits: str) -> Path | None:
     if given is not None:
         check_folders(given.resolve(), *splits)
@@ -122,13 +135,23 @@ def _folder(given: Path | None, *splits: str) -> Path | None:
 
 
 def choose(
-    plan: StagePlan, tables: list[str] | None, until: str | None, only: str | None, stamps: Stamps
+    plan: StagePlan,
+    tables: list[str] | None,
+    until: str | None,
+    only: str | None,
+    stamps: Stamps,
+    force: str | None = None,
 ) -> list[Stage]:
+    """A forced stage (all of them, if `force` is empty) is made here, so it needs what it is made of."""
     if only:
         return [_named(name, plan.stages) for name in only.split(",")]
     targets = [_named(table_stage(table), plan.stages) for table in tables or ()]
     targets += [_named(until, plan.stages)] if until else []
-    return with_needs(targets or plan.reports, plan.stages, stamps.needs_nothing)
+
+    def needs_nothing(stage: Stage) -> bool:
+        return force not in ("", stage.name) and stamps.needs_nothing(stage)
+
+    return with_needs(targets or plan.reports, plan.stages, needs_nothing)
 
 
 def _named(name: str, stages: Sequence[Stage]) -> Stage:
@@ -145,7 +168,7 @@ def show_plan(stages: Sequence[Stage], stamps: Stamps, jobs: int, basis: str) ->
     open_stages: list[Stage] = []
     for stage in stages:
         state = stamps.state(stage)
-        if needs(stage, open_stages) and state != State.FOUND:
+        if needs(stage, open_stages) and not stamps.needs_nothing(stage):
             state = State.NEW
         if state not in (State.DONE, State.FOUND):
             open_stages.append(stage)

@@ -112,7 +112,7 @@ class Experiment:
                 "corpus",
                 ["-m", "sample", "--out", str(self.data)],
                 inputs=[str(ROOT / "sample" / "*.*")],
-                outputs=[recipe, counts, self._data(self.split)],
+                outputs=[recipe, counts, *([self._data("test")] if self.split == "test" else [])],
                 anew=["--force"],
             )
         yield self._stage(
@@ -155,14 +155,14 @@ class Experiment:
     def _train(self, model: str, training: Training) -> Stage:
         folder = self.model(model)
         start: list[Argument] = list(flags({flag: self.model(part) for flag, part in training.starts_from.items()}))
-        inputs = [self._weights(part) for part in training.starts_from.values()]
+        inputs = [file for part in training.starts_from.values() for file in self._files(part)]
         if not training.starts_from:
-            start, inputs = ["--w2v", self._vectors], [self._vectors.pattern]
+            start, inputs = ["--w2v", self._vectors], [self._vectors.pattern, self._data(COUNTS_FILE)]
         return self._stage(
             model,
             [training.script, "--path", folder, *self._data_dir, *training.more, *start],
             inputs=[self._data("train"), self._data("val"), *inputs],
-            outputs=[self._weights(model), f"{folder}/meta.json", f"{folder}/metrics.jsonl"],
+            outputs=[*self._files(model), f"{folder}/metrics.jsonl"],
             resumes=f"{folder}/resume.pt",
             replaces=[folder],
             adopted=True,
@@ -201,7 +201,7 @@ class Experiment:
             f"decode-{name}",
             [f"{script}.py", "--path", path, *arguments, *self._data_dir, "--split", split],
             kind=script,
-            inputs=[*(self._weights(model) for model in made_by.models.values()), self._data(split)],
+            inputs=[*(file for model in made_by.models.values() for file in self._files(model)), self._data(split)],
             outputs=[output, f"{path}/log.json", f"{path}/alignment.jsonl"],
             alone=name in self.timed,
             resumes=f"{path}/log.json",
@@ -265,8 +265,11 @@ class Experiment:
     def model(self, model: str) -> str:
         return str(self.given.get(model, self.runs / self.models_folder / model))
 
-    def _weights(self, model: str) -> str:
-        return f"{self.model(model)}/ckpt"
+    def _files(self, model: str) -> list[str]:
+        """All that makes a model; an agent may have an abstractor."""
+        names = ["ckpt", "meta.json", "*vocab.pkl"]
+        names += ["abstractor"] if "abs_dir" in TRAININGS[model].starts_from else []
+        return [f"{self.model(model)}/{name}" for name in names]
 
     def decoded(self, row: str) -> str:
         return str(self.runs / self.decode_folder / row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,7 @@ class Sources:
     duc: Path | None = None
     split: str | None = None  # to summarise
     systems: Mapping[str, System] = field(default_factory=dict)
+    duc_systems: Mapping[str, System] = field(default_factory=dict)
     pretrained: Path | None = None  # a box of models, so that nothing is trained
     without: Collection[str] = ()  # rows
 
@@ -75,6 +76,7 @@ def make_plan(sources: Sources, runs: Path, preset: Preset) -> StagePlan:
             runs=runs,
             preset=preset,
             rows=_rows("3", sources, given),
+            systems=sources.duc_systems,
             given=given or {model: runs / MODELS / model for model in TRAININGS},
             tuned=original.tuned or runs / "tuning",
             prefix="duc-",
@@ -82,9 +84,12 @@ def make_plan(sources: Sources, runs: Path, preset: Preset) -> StagePlan:
         )
         stages += duc.stages()
         reports.append(_table("3", duc))
-    reports += [*_judging(original), _table("5", original), *_speed(original), _table("6", original)]
+    speed = [*_speed(original)]
+    timings = [f"{original.decoded(row)}/log.json" for row in original.rows if row in original.timed]
+    measured = (*timings, *(name for stage in speed for name in stage.outputs))
+    reports += [*_judging(original), *speed, _table("5", original, measured), _table("6", original)]
     reports += _training(original)
-    reports += _conclusions(original, reports)
+    reports += _conclusions(original, reports, timings)
     return StagePlan([*stages, *reports], reports)
 
 
@@ -122,14 +127,14 @@ def table_stage(table: str) -> str:
     return f"table-{table}"
 
 
-def _table(table: str, experiment: Experiment) -> Stage:
+def _table(table: str, experiment: Experiment, more_inputs: Sequence[str] = ()) -> Stage:
     printed = str(experiment.runs / "tables" / f"table_{table}.txt")
     data_dir = [] if experiment.prefix else ["--data_dir", str(experiment.data)]
     shown = [row for row in experiment.rows if table in ROWS[row].tables]
     return Stage(
         name=table_stage(table),
         command=("-m", "report.tables", str(experiment.runs), "--table", table, *data_dir),
-        inputs=tuple(experiment.scores(row) for row in (*shown, *experiment.systems)),
+        inputs=(*(experiment.scores(row) for row in (*shown, *experiment.systems)), *more_inputs),
         outputs=(printed,),
         minutes=experiment.minutes("tables"),
         prints=printed,
@@ -150,6 +155,7 @@ def _judging(experiment: Experiment) -> Iterator[Stage]:
         inputs=tuple(experiment.scores(row) for row in judged),
         outputs=(printed, f"{out}.key.json"),
         prints=printed,
+        replaces=(str(out), f"{out}.key.json"),
     )
 
 
@@ -192,10 +198,10 @@ def _training(experiment: Experiment) -> Iterator[Stage]:
         )
 
 
-def _conclusions(experiment: Experiment, reports: list[Stage]) -> list[Stage]:
+def _conclusions(experiment: Experiment, reports: list[Stage], timings: Sequence[str]) -> list[Stage]:
     arguments = (str(experiment.runs), "--data_dir", str(experiment.data))
     claims, page = str(experiment.runs / "claims.txt"), str(experiment.runs / "report.html")
-    inputs = tuple(name for stage in reports for name in stage.outputs)
+    inputs = (*(name for stage in reports for name in stage.outputs), *timings)
     return [
         Stage(
             name="claims",
@@ -205,5 +211,5 @@ def _conclusions(experiment: Experiment, reports: list[Stage]) -> list[Stage]:
             minutes=experiment.minutes("claims"),
             prints=claims,
         ),
-        Stage(name="page", command=("-m", "report.page", *arguments), inputs=(claims,), outputs=(page,)),
+        Stage(name="page", command=("-m", "report.page", *arguments), inputs=(*inputs, claims), outputs=(page,)),
     ]

@@ -2,8 +2,8 @@
 
 A stage is done if its settings and the contents of its inputs are those of the time when it ended, and its outputs
 are as it left them. Where things lie and when they were written does not matter, nor flags that a resumed training
-may change. A model (or word vectors) without such a record, put into its place from another machine, is adopted: it
-is done whatever it was made from, and needs nothing, until the stage is forced.
+may change. A finished model (or word vectors) without such a record, put into its place from another machine, is
+adopted: it is done whatever it was made from, and needs nothing, until the stage is forced. A half-trained one goes on.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pipeline.digests import Digests
 from pipeline.stage import Stage, matches
 from support.errors import UserError
 from support.files import read_json, write_json
+from training.record import TrainingRecord
 
 
 class State(Enum):
@@ -60,6 +61,8 @@ class Stamps:
         if "inputs" not in stamp:  # no record, or one of an earlier version
             if stamp and not ended and not stamp.get("adopted"):
                 return State.BEGUN
+            if not ended and _is_half_trained(stage):
+                return State.BEGUN
             return State.FOUND if stage.adopted and not self.missing(stage) else State.NEW
         if (stamp["settings"], stamp["inputs"]) != (stage.settings(), self._inputs(stage)):
             return State.OLD
@@ -69,7 +72,8 @@ class Stamps:
 
     def needs_nothing(self, stage: Stage) -> bool:
         """Adopted, or about to be."""
-        return self.state(stage) == State.FOUND or bool(self._read(stage).get("adopted"))
+        state = self.state(stage)
+        return state == State.FOUND or (state == State.DONE and bool(self._read(stage).get("adopted")))
 
     def begun(self, name: str) -> bool:
         """Whether a stage of this name was ever started here."""
@@ -145,3 +149,10 @@ class Stamps:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(self._path(stage), stamp)
         self._digests.save()
+
+
+def _is_half_trained(stage: Stage) -> bool:
+    """Has something to go on with, and no word of its end."""
+    if not (stage.adopted and stage.resumes and Path(stage.resumes).exists()):
+        return False
+    return not TrainingRecord.read(Path(stage.resumes).parent).finished

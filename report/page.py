@@ -18,7 +18,7 @@ from metrics.ngram_table import ORDERS
 from report import charts, layout
 from report.claims import Claim, Verdict, check_claims
 from report.examples import choose_examples, example_html
-from report.rows import MODEL_LABELS, MODELS, SEE_ET_AL
+from report.rows import MODEL_LABELS, MODELS, ROWS, SEE_ET_AL
 from report.runs import REFERENCE, Reproduction, command_line, reproduction
 from report.tables import OF_THE_PAPER, TABLES
 from support.errors import run
@@ -36,6 +36,7 @@ def page(runs: Reproduction, n_examples: int, articles: Sequence[int] | None = N
     sections = {
         "Claims": _claims(check_claims(runs)),
         "Tables": "".join(layout.html(TABLES[name](runs)) for name in OF_THE_PAPER),
+        "Speed": f"<pre>{escape(runs.untrained_speed)}</pre>" if runs.untrained_speed else "",
         "Learning curves": _grid(_learning_curves(runs)),
         "Extraction": _grid(_extraction(runs)),
         "Novelty": _grid(_novelty(runs)),
@@ -89,7 +90,8 @@ def _extraction(runs: Reproduction) -> Iterator[str]:
 
 
 def _novelty(runs: Reproduction) -> Iterator[str]:
-    shown = ("rnn_ext_rl", runs.first_of(SEE_ET_AL), "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank")
+    others = [row for row in runs.rows() if row not in ROWS]
+    shown = ("rnn_ext_rl", runs.first_of(SEE_ET_AL), "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank", *others)
     rows = {runs.label(row): runs.novelty[row] for row in shown if row in runs.novelty}
     if rows:
         figure = charts.novelty_chart(rows | {REFERENCE: runs.novelty[REFERENCE]}, ORDERS)

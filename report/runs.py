@@ -19,17 +19,18 @@ from metrics.repetition import repeated
 from metrics.scores import Scores, load_scores
 from metrics.significance import Comparison, compare
 from metrics.summaries import check_same_ids, read_summaries
-from report.rows import ANONYMIZED, DUC, MODELS, ORIGINAL, OTHERS, ROWS, Row
+from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ORIGINAL, OTHERS, ROWS, Row
 from support.errors import UserError
 from support.files import read_json, write_json
 from support.progress import progress
 from training.metrics_log import read_metrics
+from training.record import TrainingRecord
 
 Value = TypeVar("Value")
 REFERENCE = "reference"  # the row of the reference summaries
 # How the decode scripts work, and so what a log's timing is of.
 BATCHING = "all systems decode articles in batches; scripts/table5.sh also times them one at a time"
-TABLE_OF_FOLDER = {ORIGINAL: "1", ANONYMIZED: "2", DUC: "3"}
+TABLES_OF_FOLDER = {ORIGINAL: ("1", "6"), ANONYMIZED: ("2",), DUC: ("3",)}
 _TOP = re.compile(r"output_top(\d+)")
 
 
@@ -47,7 +48,7 @@ class TrainingCost(NamedTuple):
     hours: float | None
     seconds_an_update: float | None
     updates: int | None
-    gigabytes: float | None  # of the largest process
+    gigabytes: float | None  # peak of its process
 
 
 class Run:
@@ -147,7 +148,7 @@ class Reproduction:
         if folder not in self._rows:
             there = sorted(path.name for path in (self.path / folder).glob("[!.]*") if path.name not in ROWS)
             others = {name: run for name in there if (run := self.run(name, folder))}
-            tables = {TABLE_OF_FOLDER[folder]: None}
+            tables = dict.fromkeys(TABLES_OF_FOLDER[folder])
             added = {name: Row(str(run.log.get("system", name)), OTHERS, None, tables) for name, run in others.items()}
             self._rows[folder] = {**ROWS, **added}
         return self._rows[folder]
@@ -181,17 +182,25 @@ class Reproduction:
         run = self.run(row)
         return run.timing if run else None
 
+    @property
+    def untrained_speed(self) -> str | None:
+        """What scripts/bench_table5.py printed, where the flat baseline is not decoded here."""
+        path = self.path / "tables" / "speed.txt"
+        return path.read_text(encoding="utf-8") if path.is_file() and not self.timing(FLAT_ROW) else None
+
     def training_cost(self, model: str) -> TrainingCost:
-        """By <runs>/stages/<model>.json, which reproduce.sh writes, and the model's metrics.jsonl."""
-        record = _record(self.path / "stages" / f"{model}.json")
-        log = self.path / MODELS / model / "metrics.jsonl"
+        """By the model's metrics.jsonl and training.json; of a model without the latter, by the stage that made it."""
+        directory, stage = self.path / MODELS / model, _record(self.path / "stages" / f"{model}.json")
+        record, log = TrainingRecord.read(directory), directory / "metrics.jsonl"
+        took = record.seconds or stage.get("seconds", 0)
+        peak = (record.peak_memory_mb << 20) or stage.get("peak_bytes", 0)
         updates = [line for line in read_metrics(log) if "loss" in line] if log.is_file() else []
         seconds = [line["seconds"] for line in updates if "seconds" in line]
         return TrainingCost(
-            record["seconds"] / 3600 if "seconds" in record else None,
+            took / 3600 if took else None,
             sum(seconds) / len(seconds) if seconds else None,
             int(updates[-1]["step"]) if updates else None,
-            record["peak_bytes"] / 2**30 if "peak_bytes" in record else None,
+            peak / 2**30 if peak else None,
         )
 
     def significance(self, row: str, other: str, folder: str = ORIGINAL) -> dict[str, Comparison] | None:

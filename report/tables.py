@@ -160,6 +160,8 @@ def table_5(runs: Reproduction) -> Table:
         if timing and slowest and timing.processes != slowest.processes:
             notes.append(f"{label} ran in {timing.processes} processes, not {slowest.processes}")
     notes += ["In brackets: beam search + reranking.", f"Ours: {BATCHING}.", *_left_out(runs, numbers)]
+    if runs.untrained_speed:
+        notes.append("tables/speed.txt: against a pointer-generator with untrained weights.")
     title = f"Table 5: speed of decoding (paper: 11,490 documents; {_measured_on(runs, ORIGINAL, numbers)})"
     return Table(title, columns, [Section("", lines)], notes)
 
@@ -224,7 +226,7 @@ def training_table(runs: Reproduction) -> Table:
     lines.append(_training_line("abstractor and RL in all", total, Training(HOURS_IN_ALL)))
     known = [cost for cost in costs.values() if cost.hours is not None or cost.updates is not None]
     title = f"Training (paper: B.3, one K40; ours: {len(known)} models)"
-    notes = ["Memory is that of the largest process. The paper's hours of the pointer-generator are See et al.'s."]
+    notes = ["Memory is the peak of its process. The paper's hours of the pointer-generator are See et al.'s."]
     return Table(title, ("hours", "s/update", "updates", "GB"), [Section("", lines)], notes)
 
 

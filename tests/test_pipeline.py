@@ -22,6 +22,7 @@ from pipeline.stage import Chosen, Found, Stage, with_needs
 from pipeline.stamps import Stamps, State
 from support.errors import UserError
 from support.files import read_json, write_json
+from training.record import TrainingRecord
 
 ROOT = Path(__file__).parents[1]
 
@@ -323,6 +324,38 @@ def test_records_of_an_earlier_version_are_taken_over(kitchen, model):
 def write_json_to(path: Path, value) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, value)
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_a_half_trained_model_goes_on(kitchen, model, weights):
+    """Whether it has checkpoints or not; with word of its end, or without a state to go on from, it is adopted."""
+    put_model(kitchen)
+    if not weights:
+        (kitchen.folder / "model" / "ckpt").unlink()
+    resume = kitchen.folder / "model" / "resume.pt"
+    resume.touch()
+    model = replace(model, resumes=str(resume))
+    stamps = Stamps(kitchen.runs)
+    assert stamps.state(model) == State.BEGUN and not stamps.needs_nothing(model)
+    TrainingRecord(updates=7).write(resume.parent)
+    assert stamps.state(model) == State.BEGUN
+    TrainingRecord(finished=True).write(resume.parent)
+    assert stamps.state(model) == (State.FOUND if weights else State.NEW)
+    (resume.parent / "training.json").unlink()
+    write_json_to(kitchen.runs / "stages" / "cook.json", {"key": "a", "outputs": ["b"]})
+    assert stamps.state(model) == (State.FOUND if weights else State.NEW)  # version 1.0 says that it ended
+    (kitchen.runs / "stages" / "cook.json").unlink()
+    kitchen.run(kitchen.stage("onion"), model)
+    assert kitchen.calls("cook") == ["call --resume"]
+    assert not (kitchen.runs / "replaced").exists()
+
+
+def test_an_adopted_model_that_is_gone_needs_what_it_is_made_of(kitchen, model):
+    onion = kitchen.stage("onion")
+    put_model(kitchen)
+    kitchen.run(model)
+    (kitchen.folder / "model" / "ckpt").unlink()
+    assert with_needs([model], [onion, model], Stamps(kitchen.runs).needs_nothing) == [onion, model]
 
 
 def test_half_a_model_is_not_adopted(kitchen, model):

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from decode_runs import call
+from synthetic_runs import make_runs
 from tiny_data import random_pairs, run_python, write_split
 
 from pipeline import __main__ as pipeline
@@ -16,7 +18,7 @@ from pipeline.plan import SHIPPED, Sources, make_plan
 from pipeline.presets import PRESETS
 from pipeline.stage import Chosen, Found, Stage, needs
 from pipeline.stamps import Stamps, State
-from report.rows import ABSTRACTIVE, ROWS, Parts, Row
+from report.rows import ABSTRACTIVE, ROWS, Parts, Row, made_for
 from support.errors import UserError, run
 from support.flags import parse
 
@@ -107,6 +109,53 @@ def test_another_data_set_adds_its_table_and_shares_no_folder(tmp_path, prepared
     assert "anonymized-ext_ff" in wanted and "anonymized-pointer_generator" not in wanted and "rl" not in wanted
 
 
+def test_a_stage_reads_all_that_its_result_depends_on(tmp_path, prepared):
+    runs = tmp_path / "runs"
+    stages = {stage.name: stage for stage in plan_of(prepared, runs).stages}
+    reads = lambda name, *paths: {str(runs / path) for path in paths} <= set(stages[name].inputs)  # noqa: E731
+    timings = [f"decode/{row}/log.json" for row in made_for("5")]
+    assert len(timings) == 3 and reads("table-5", *timings) and reads("claims", *timings) and reads("page", *timings)
+    assert reads("page", "claims.txt", "tables/table_1.txt")
+    agent = [f"models/rl/{name}" for name in ("ckpt", "meta.json", "*vocab.pkl", "abstractor")]
+    assert reads("decode-rnn_ext_abs_rl", *agent) and reads("decode-rnn_ext", *(f"models/ext_rnn/{n}" for n in PART))
+    assert reads("rl", *(f"models/{part}/{name}" for part in ("ext_rnn", "abstractor") for name in PART))
+    counts = str(prepared / "vocab_cnt.pkl")
+    from_vectors = [name for name, stage in stages.items() if "--w2v" in stage.command]
+    assert len(from_vectors) == 4 and all(counts in stages[name].inputs for name in from_vectors)
+
+
+def test_no_file_is_written_by_two_stages(tmp_path):
+    """Else each would find the other's to be changed, for ever."""
+    for split in ("val", "test"):
+        stages = plan_of(tmp_path / "runs" / "data", tmp_path / "runs", split=split).stages
+        outputs = [name for stage in stages for name in stage.outputs]
+        assert len(set(outputs)) == len(outputs)
+
+
+def put_models(runs: Path, *models: str) -> None:
+    for model in models:
+        for name in (*PART, "metrics.jsonl", "abstractor"):
+            (runs / "models" / model / name.replace("*", "")).mkdir(parents=True)
+
+
+def test_a_forced_model_needs_what_an_adopted_one_does_not(tmp_path, prepared):
+    runs = tmp_path / "runs"
+    put_models(runs, "rl")
+    plan, stamps = plan_of(prepared, runs), Stamps(runs)
+    names = lambda force: [s.name for s in pipeline.choose(plan, None, "rl", None, stamps, force)]  # noqa: E731
+    assert names(None) == ["rl"]
+    assert names("rl") == names("") == ["labels", "words", "check", "word2vec", "ext_rnn", "abstractor", "rl"]
+
+
+def test_the_plan_shows_an_adopted_model_as_done_whatever_is_open(tmp_path, prepared, capsys):
+    put_models(tmp_path / "runs", "rl")
+    plan, stamps = plan_of(prepared, tmp_path / "runs"), Stamps(tmp_path / "runs")
+    stamps.adopt(next(stage for stage in plan.stages if stage.name == "rl"))
+    pipeline.show_plan(plan.stages, stamps, 1, "measured")
+    states = {line.split()[0]: line.split()[1] for line in capsys.readouterr().out.splitlines() if line}
+    assert states["labels"] == "to" and states["rl"] == "done"
+
+
 def test_counted_words_of_the_data_set_are_kept(tmp_path, prepared):
     runs = tmp_path / "runs"
     has_words = lambda: "words" in [stage.name for stage in plan_of(prepared, runs).stages]  # noqa: E731
@@ -156,6 +205,7 @@ def test_the_scripts_accept_every_command_line(tmp_path, monkeypatch, preset):
 
 
 FLAT = ("pointer_generator", "pointer_generator_coverage")
+PART = ("ckpt", "meta.json", "*vocab.pkl")
 
 
 def all_stages(tmp_path: Path, preset: str) -> list[Stage]:
@@ -194,10 +244,21 @@ def test_rows_are_left_out_with_all_that_only_they_need(tmp_path, prepared):
     assert [stage.name for stage in plan.reports][-2:] == ["claims", "page"]
     reports = {stage.name for stage in plan.reports}
     assert {"table-1", "table-5", "table-6", "speed"} <= reports  # the baseline's speed needs no training
+    assert "speed" in {stage.name for stage in chosen(plan, tmp_path / "runs", ["5"])}
     assert "table-4" not in reports  # judges compare with the row that is left out
     plan = plan_of(prepared, tmp_path / "runs", without=["pointer_generator"])
     names = {stage.name for stage in plan.stages}
     assert "pointer_generator" in names and "decode-pointer_generator" not in names  # the other row starts from it
+
+
+def test_pages_for_judges_are_made_again_and_the_old_ones_kept(tmp_path, capsys):
+    runs = make_runs(tmp_path / "runs", tmp_path / "data", ("rnn_ext_abs_rl_rerank", "pointer_generator_coverage"), 4)
+    stage = next(stage for stage in plan_of(tmp_path / "data", runs).stages if stage.name == "table-4")
+    for state in (State.NEW, State.OLD):
+        Stamps(runs).begin(stage, state)
+        code, _, error = call(capsys, "report.human_eval.__main__", *stage.arguments()[2:], "--count", 4)
+        assert code == 0, error
+    assert {path.name for path in (runs / "replaced/table-4/1").iterdir()} == {"judging", "judging.key.json"}
 
 
 def test_another_system_is_taken_in_and_evaluated(tmp_path, prepared, capsys):
@@ -210,6 +271,17 @@ def test_another_system_is_taken_in_and_evaluated(tmp_path, prepared, capsys):
     system = System("Mine", tmp_path / "theirs")
     stages = {stage.name: stage for stage in plan_of(prepared, tmp_path / "runs", systems={"mine": system}).stages}
     assert set(stages["evaluate-mine"].outputs) <= set(stages["table-1"].inputs)
+    assert set(stages["evaluate-mine"].outputs) <= set(stages["table-6"].inputs)
+
+
+@pytest.mark.parametrize("label", ["See et al.", "See et al. (2017)", "See et al. (2017), their outputs"])
+def test_outputs_of_see_et_al_for_duc_are_taken_in_under_any_of_their_names(tmp_path, prepared, capsys, label):
+    (tmp_path / "theirs").mkdir()
+    code, out, _ = command(
+        capsys, "--dry-run", "--data_dir", prepared, "--duc_dir", prepared, "--runs", tmp_path / "runs", "--table", "3",
+        "--duc_system", f"{label}={tmp_path / 'theirs'}",
+    )  # fmt: skip
+    assert code == 0 and "duc-evaluate-see_et_al " in out and "\nevaluate-see_et_al" not in out
 
 
 def box_of(folder: Path, *models: str) -> Path:
@@ -258,6 +330,8 @@ def test_the_validation_split_is_decoded_once_where_it_is_what_is_summarised(tmp
         (["--system", "x=nowhere"], "nowhere does not exist"),
         (["--system", "rnn_ext=."], "the row rnn_ext is made here"),
         (["--pretrained"], "give --data_dir"),
+        (["--pretrained", "--data_dir", ".", "--anonymized_dir", "."], "leave out --anonymized_dir"),
+        (["--duc_system", "x=."], "give --duc_dir"),
     ],
 )
 def test_mistakes_get_one_line(tmp_path, monkeypatch, capsys, arguments, message):

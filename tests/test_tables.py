@@ -13,6 +13,7 @@ from tiny_data import ROOT, run_python
 
 from report import layout
 from report.claims import COMPARISONS, Verdict, check_claims
+from report.page import page
 from report.paper_numbers import (
     EQUALLY_GOOD,
     HOURS_IN_ALL,
@@ -27,6 +28,7 @@ from report.rows import ABSTRACTIVE, ROWS, Parts, Row, made_for, quoted
 from report.runs import Reproduction
 from report.tables import TABLES, table_1, table_5, table_6
 from support.errors import UserError
+from training.record import TrainingRecord
 
 PAPER = ROOT.parent / "shared" / "paper.tex"
 FASTER = "Decoding is at least 10 times as fast as a flat encoder-decoder"
@@ -69,8 +71,7 @@ def test_the_quoted_numbers_stand_in_the_paper():
         for row, numbers in table.items():
             assert tuple(number for number in numbers if number is not None) in as_floats, row
     for row, speed in quoted("5", Speed).items():
-        assert any(speed.hours in found and speed.words_per_second in found for found in as_floats), row
-        assert any({speed.reranking_hours, 0.0} & {*found, 0.0} for found in as_floats), row
+        assert any({value for value in speed if value} <= set(found) for found in as_floats), row
     training = source[source.index("Training Speed") :]
     for numbers in (*TRAINING.values(), (HOURS_IN_ALL,)):
         assert all(re.search(rf"\b{number:g}\b", training) for number in numbers if number is not None)
@@ -383,6 +384,41 @@ def test_training_is_compared_by_the_records_of_its_stages(copied):
     assert lines["abstractor and RL in all"].ours[0].text == "5.00"
     assert lines["abstractor and RL in all"].paper[0].text == "19.71"
     assert texts(lines["pointer-generator"].paper)[:2] == ["78.00", "3.42"]
+
+
+def test_an_adopted_model_brings_its_training_time(copied):
+    """Its stage took nothing here, which is no time of a training."""
+    runs, _ = copied
+    (runs / "stages").mkdir()
+    for model in ("abstractor", "rl", "pointer_generator", "pointer_generator_coverage"):
+        adopted = {"adopted": True, "seconds": 0.0, "cpu_seconds": 0.0, "peak_bytes": 0}
+        (runs / "stages" / f"{model}.json").write_text(json.dumps(adopted))
+    text = "Training is at least 4 times as fast as that of a flat encoder-decoder"
+    claim = next(claim for claim in check_claims(Reproduction(runs)) if claim.text == text)
+    assert claim.verdict == Verdict.UNKNOWN and "no training time of" in claim.figures
+    assert texts(lines_of(TABLES["training"](Reproduction(runs)))["abstractor"].ours) == ["--", "--", "60", "--"]
+    TrainingRecord({}, 60, 7200.0, 1536, True).write(runs / "models" / "abstractor")
+    assert texts(lines_of(TABLES["training"](Reproduction(runs)))["abstractor"].ours) == ["2.00", "--", "60", "1.5"]
+
+
+def test_a_system_under_any_name_is_in_tables_1_and_6_and_in_the_chart(copied):
+    runs, data = copied
+    shutil.copytree(runs / "decode/rnn_ext_abs_rl", runs / "decode/mine")
+    log = runs / "decode/mine/log.json"
+    log.write_text(json.dumps({**json.loads(log.read_text()), "system": "My <system>"}))
+    given = Reproduction(runs, data_dir=str(data))
+    assert "My <system>" in lines_of(table_1(given)) and lines_of(table_6(given))["My <system>"].ours[0].text != "--"
+    assert page(given, 0).split('id="novelty"')[1].count("My &lt;system&gt;") >= 1
+
+
+def test_the_speed_of_an_untrained_baseline_is_shown_where_there_is_no_other(copied):
+    runs, _ = copied
+    (runs / "tables").mkdir()
+    (runs / "tables/speed.txt").write_text("full model < flat\n")
+    assert not any("speed.txt" in note for note in table_5(Reproduction(runs)).notes)
+    shutil.rmtree(runs / "decode/pointer_generator_coverage")
+    assert any("speed.txt" in note for note in table_5(Reproduction(runs)).notes)
+    assert "<pre>full model &lt; flat\n</pre>" in page(Reproduction(runs), 0)
 
 
 def test_a_constant_number_of_sentences_is_not_learned(copied):

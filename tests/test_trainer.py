@@ -24,6 +24,7 @@ from support import processes
 from support.errors import UserError
 from training import trainer
 from training.metrics_log import read_metrics
+from training.record import TrainingRecord
 
 
 @pytest.fixture
@@ -174,7 +175,9 @@ def test_an_interrupt_between_two_validation_batches_leaves_the_validation_for_l
         train("parts", *flags)
     assert torch.load(tmp_path / "parts/resume.pt", weights_only=True)["update_count"] == 3
     assert not checkpoints(tmp_path / "parts")
+    assert not TrainingRecord.read(tmp_path / "parts").finished
     assert_same_weights(train("parts", *flags, "--resume"), train("whole", *flags))
+    assert TrainingRecord.read(tmp_path / "parts").finished
 
 
 @pytest.mark.parametrize(("sizes", "batch", "world"), [([5], 2, 2), ([4], 3, 3), ([64, 1], 32, 2), ([0, 7], 4, 1)])

@@ -317,7 +317,7 @@ def test_time_and_memory_are_those_of_all_legs(train, capsys):
     run = train("run", "--max_steps", 1)
     first = TrainingRecord.read(run)
     assert first.updates == 1 and first.seconds > 0 and first.peak_memory_mb > 50
-    TrainingRecord(first.inputs, 1, 7200.0, 9999).write(run)
+    TrainingRecord(first.inputs, 1, 7200.0, 9999, True).write(run)
     capsys.readouterr()
     train("run", "--max_steps", 2, "--resume")
     both = TrainingRecord.read(run)
@@ -327,7 +327,14 @@ def test_time_and_memory_are_those_of_all_legs(train, capsys):
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{", '{"inputs": 5}', '{"inputs":{}, "updates":"x", "seconds":1, "peak_memory_mb":1}']
+    "text",
+    [
+        "[]",
+        "{",
+        '{"inputs": 5}',
+        '{"inputs":{}, "updates":"x", "seconds":1, "peak_memory_mb":1, "finished":true}',
+        '{"inputs":{}, "updates":1, "seconds":1, "peak_memory_mb":1, "finished":"x"}',
+    ],
 )
 def test_a_damaged_record_is_told_in_one_line(train, text):
     run = train("run", "--max_steps", 1)

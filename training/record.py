@@ -19,6 +19,7 @@ class TrainingRecord:
     updates: int = 0
     seconds: float = 0.0  # with validations, up to the last save
     peak_memory_mb: int = 0  # of the first process
+    finished: bool = False  # validation stopped improving, or --max_steps was reached
 
     @classmethod
     def read(cls, directory: Path) -> TrainingRecord:
@@ -51,4 +52,5 @@ def _is_record(content: Any) -> bool:
         isinstance(inputs, dict)
         and all(isinstance(digest, str) for digest in inputs.values())
         and all(type(number) in (int, float) for number in numbers)
+        and isinstance(content["finished"], bool)
     )

@@ -132,7 +132,8 @@ class Trainer:
         if self.processes.main:
             best = best_checkpoint(self.directory, highest=self.objective.highest_is_best)
             self._say(f"{self.update_count} updates, best validation {best.metric:.4f}, in {self.directory}")
-            took = TrainingRecord.read(self.directory)
+            took = dataclasses.replace(TrainingRecord.read(self.directory), finished=True)
+            took.write(self.directory)
             self._say(f"{took.seconds / 3600:.2f} hours in all, at most {took.peak_memory_mb:,} MB of memory")
 
     def _train(self) -> None:
