@@ -115,6 +115,17 @@ def test_weights_beyond_half_precision_are_refused(golden, agent, tmp_path, comp
     assert not out.exists()
 
 
+def test_tuned_numbers_are_checked_and_never_lost(golden, tmp_path, complaint):
+    flags = ["--model_dir", golden / "rl", "--ext_dir", golden / "ext_rnn", "--out", tmp_path / "box"]
+    (tmp_path / "box/tuning").mkdir(parents=True)
+    assert "would be lost: name it by --tuning" in complaint("checkpoints.pretrained", *flags)
+    (tmp_path / "box/tuning/rnn_ext.json").write_text('{"n_ext": "two"}')
+    (tmp_path / "box/tuning/rnn_ext_abs.json").write_text('{"n_ext": 3}')
+    told = complaint("checkpoints.pretrained", *flags, "--tuning", tmp_path / "box/tuning")
+    assert "rnn_ext.json has no number n_ext" in told
+    assert not (tmp_path / "box/meta.json").exists() and (tmp_path / "box/tuning/rnn_ext.json").exists()
+
+
 def test_pretrained_summarises_raw_text_in_three_lines(box, monkeypatch):
     monkeypatch.setattr(pretrained, "PRETRAINED", box)
     text = "Ba1 ba2 went to the mo3. Zu14 said so."

@@ -20,14 +20,15 @@ LEFT_OUT = "ff-ext, rnn-ext + RL, pointer-generator, pointer-generator + coverag
 
 
 @pytest.fixture
-def box(golden, tmp_path) -> Path:
+def box(golden, tmp_path, capsys) -> Path:
     """As the project ships its models."""
-    for model, source in (("rl", "rl"), ("ext_rnn", "ext_rnn")):
-        shutil.copytree(golden / source, tmp_path / "box" / SHIPPED[model])
-    assert (tmp_path / "box" / SHIPPED["abstractor"] / "meta.json").is_file()  # an agent brings it
+    (tmp_path / "tuning").mkdir()
     for row, n_ext in (("rnn_ext", 2), ("rnn_ext_abs", 3)):
-        (tmp_path / "box" / "tuning").mkdir(exist_ok=True)
-        write_json(tmp_path / "box" / "tuning" / f"{row}.json", {"n_ext": n_ext})
+        write_json(tmp_path / "tuning" / f"{row}.json", {"n_ext": n_ext})
+    models = ["--model_dir", golden / "rl", "--ext_dir", golden / "ext_rnn", "--tuning", tmp_path / "tuning"]
+    code, _, error = call(capsys, "checkpoints.pretrained", *models, "--out", tmp_path / "box")
+    assert code == 0, error
+    assert all((tmp_path / "box" / place / "meta.json").is_file() for place in SHIPPED.values())
     return tmp_path / "box"
 
 

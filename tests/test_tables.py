@@ -323,7 +323,7 @@ def test_claims_hold_where_they_were_built_in(made):
         "The reranked model is better than lead-3",
         "Reranking reduces repetition",
         "The number of sentences is learned",
-        "The reranked model writes more novel n-grams than See et al. (2017)",
+        "The reranked model writes 3 times as many novel n-grams as See et al. (2017)",
         FASTER,
         "With reranking it is at least 6 times as fast",
     }
@@ -344,6 +344,29 @@ def test_claims_fail_where_the_rows_are_exchanged(copied):
     assert found[FASTER] == Verdict.FAILS
 
 
+@pytest.mark.parametrize(("factor", "verdict"), [(3.0, Verdict.HOLDS), (2.9, Verdict.FAILS)])
+def test_novelty_must_be_three_times_as_high(made, factor, verdict):
+    runs = Reproduction(made[0], data_dir=str(made[1]))
+    theirs = [8.0, 2.0, 4.0, 8.0]
+    ours = [0.0, *(factor * value for value in theirs[1:])]  # single words do not count
+    runs.novelty = {"rnn_ext_abs_rl_rerank": ours, "pointer_generator_coverage": theirs}
+    novel = "The reranked model writes 3 times as many novel n-grams as See et al. (2017)"
+    assert verdicts(runs)[novel] == verdict
+
+
+def test_the_judgement_of_people_is_a_claim_that_no_run_can_decide(made):
+    judged = [claim for claim in check_claims(Reproduction(made[0])) if claim.section == "Sec. 6.3"]
+    assert [claim.text.split()[-1] for claim in judged] == ["relevance", "readability"]
+    assert all(claim.verdict == Verdict.UNKNOWN and "report.human_eval" in claim.figures for claim in judged)
+
+
+def test_the_extractors_improve_on_each_other_and_on_lead_3_in_both_tables():
+    compared = {(claim.row, claim.others[-1], claim.folder) for claim in COMPARISONS}
+    for row in ("ff_ext", "rnn_ext_rl"):
+        assert {(row, "lead3", "decode"), (row, "lead3", "decode_anonymized")} <= compared
+    assert ("rnn_ext_rl", "ff_ext", "decode") in compared
+
+
 def test_reranking_that_changes_nothing_is_not_better(copied):
     shutil.rmtree(copied[0] / "decode/rnn_ext_abs_rl_rerank")
     shutil.copytree(copied[0] / "decode/rnn_ext_abs_rl", copied[0] / "decode/rnn_ext_abs_rl_rerank")
@@ -356,7 +379,7 @@ def test_outputs_of_see_et_al_take_the_place_of_our_pointer_generator(copied):
     for row in ("pointer_generator", "pointer_generator_coverage"):
         (runs / "decode" / row).rename(runs / row)
     missing = {claim.text: claim for claim in check_claims(Reproduction(runs, data_dir=str(data)))}
-    novel = "The reranked model writes more novel n-grams than See et al. (2017)"
+    novel = "The reranked model writes 3 times as many novel n-grams as See et al. (2017)"
     assert missing[novel].verdict == Verdict.UNKNOWN
     assert missing[novel].figures == "pointer-generator + coverage not evaluated"
     (runs / "pointer_generator_coverage").rename(runs / "decode" / "see_et_al")
