@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from decoding import INDEPENDENT, Summarizer
 
-dependencies = ["torch", "numpy", "tqdm"]
+dependencies = ["torch", "numpy", "tqdm", "cytoolz"]
 
 
 def fast_abs_rl(beam: int = 1, n_sentences: int | None = None, device: str = "cpu") -> Summarizer:

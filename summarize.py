@@ -53,7 +53,7 @@ class Flags(DeviceFlags):
     beam: int = flag(1, "beam size; above 1 with reranking (paper: 5)", source="B.2", at_least=1)
     div: float = flag(1.0, "diversity penalty of the beam search", source="Sec. 3.3")
     n_ext: int | None = flag(None, "extract exactly so many sentences (default: the agent decides)", at_least=1)
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1)
+    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1, below=10**4)
     tokenizer: str = flag("auto", "stanford needs Java; none: every line is a tokenised sentence", choices=CHOICES)
     workers: int | None = flag(None, "processes for many texts on the CPU (default: all cores)", at_least=1)
 

@@ -6,8 +6,8 @@ cd "$(dirname "$0")"
 make_environment requirements-dev.txt
 perl_for_official_rouge
 command -v chromium > /dev/null || debian_package chromium chromium-driver
-command -v chromium > /dev/null || echo "note: no chromium, so the browser tests stay off"
+command -v chromium > /dev/null || echo "note: no chromium, so the browser tests are skipped"
 ruff check .
 mypy .
 export OMP_NUM_THREADS=1
-python -m pytest -n "$(nproc)" "$@"
+python -m pytest -n "$(getconf _NPROCESSORS_ONLN)" "$@"

@@ -168,7 +168,9 @@ def rewriting_cache(flags: ReinforcementFlags, abstractor: Loaded, stores: list[
     n_sentences = sum(store.articles.n_sentences for store in stores)
     cache = RewritingCache(n_sentences, flags.max_dec_word, flags.max_rewritings)
     if flags.rewritings:
-        cache.load(flags.rewritings, signature(flags, abstractor, stores))
+        known = cache.load(flags.rewritings, signature(flags, abstractor, stores))
+        if not known and Path(flags.rewritings).exists():
+            raise UserError(f"{flags.rewritings} holds rewritings of another abstractor or of other articles")
     return cache
 
 

@@ -18,13 +18,14 @@ class Flags:
     dim: int = flag(128, "dimensions", source="B.2", at_least=1)
     workers: int = flag(min(available_cores(), 16), "threads; one makes runs repeatable", at_least=1)
     epochs: int = flag(5, "passes over the text", at_least=1)
+    resume: bool = flag(False, "go on with the run that was ended in --path")
     seed: int = flag(1, "start of the random numbers", at_least=0, below=2**32)
 
 
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     store = open_store(flags.data_dir, "train", flags.workers)
-    path = train_word_vectors(store, flags.path, flags.dim, flags.workers, flags.epochs, flags.seed)
+    path = train_word_vectors(store, flags.path, flags.dim, flags.workers, flags.epochs, flags.seed, flags.resume)
     print(f"{path} and {path.with_suffix('.w2v').name} written")
 
 

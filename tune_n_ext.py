@@ -52,7 +52,7 @@ def main() -> None:
 
 def _reference(store: TokenStore, article: int) -> str:
     sentences = store.abstracts.document(article)
-    return escape("\n".join(" ".join(store.lexicon[word] for word in words) for words in sentences))
+    return escape("\n".join(" ".join(store.text(words)) for words in sentences))
 
 
 def report(scores: np.ndarray, best: int) -> None:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from checkpoints.directory import (
     ABSTRACTOR,
     AGENT,
@@ -25,6 +23,7 @@ from checkpoints.directory import (
     read_checkpoint,
     write_description,
 )
+from checkpoints.tensor_files import save_tensors
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json, write_json
 from support.flags import flag, parse
@@ -92,7 +91,7 @@ def write_half(source: Path, target: Path, net: str) -> float:
     kept: dict[str, Any] = {name: value for name, value in content.items() if name == "val_metric"}
     (target / "ckpt").mkdir()
     path = target / "ckpt" / best.path.name
-    torch.save({**kept, "state_dict": rounded}, path, _use_new_zipfile_serialization=False)
+    save_tensors(path, {**kept, "state_dict": rounded}, legacy=True)
     return max(float((weight - rounded[name]).abs().max()) for name, weight in content["state_dict"].items())
 
 

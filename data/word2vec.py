@@ -20,6 +20,7 @@ from tqdm import tqdm
 from data.documents import Documents, Ints
 from data.embeddings import SENTENCE_END, SENTENCE_START
 from data.store import TokenStore
+from data.word2vec_state import ResumeFile
 from support.errors import UserError
 from support.files import naming
 from support.locks import only_writer
@@ -41,7 +42,13 @@ class _Piece(NamedTuple):
 
 
 def train_word_vectors(
-    store: TokenStore, folder: str | Path, dim: int = 128, workers: int = 1, epochs: int = 5, seed: int = 1
+    store: TokenStore,
+    folder: str | Path,
+    dim: int = 128,
+    workers: int = 1,
+    epochs: int = 5,
+    seed: int = 1,
+    resume: bool = False,
 ) -> Path:
     """Writes `word2vec.<dim>d.<thousands of words>k.bin` and `.w2v` into the folder; returns the former."""
     folder = Path(folder)
@@ -58,8 +65,11 @@ def train_word_vectors(
             pieces = list(_write_pieces(store, Path(temporary)))
             model = Word2Vec(sg=1, vector_size=dim, min_count=MIN_COUNT, workers=workers, seed=seed)
             model.build_vocab_from_freq(counts, corpus_count=sum(piece.sentences for piece in pieces))
-            _train(model, pieces, epochs)
-            return _save(model, folder / f"word2vec.{dim}d.{len(model.wv) // 1000}k.bin", Path(temporary))
+            state = ResumeFile(folder, repr((dim, epochs, seed, PIECE, store.articles_digest())))
+            _train(model, pieces, epochs, state, state.restore(model) if resume else 0)
+            path = _save(model, folder / f"word2vec.{dim}d.{len(model.wv) // 1000}k.bin", Path(temporary))
+            state.remove()
+            return path
 
 
 def _count(store: TokenStore) -> Counter[str]:
@@ -105,27 +115,31 @@ def _write(store: TokenStore, document: int, file: Any) -> tuple[int, int]:
     return len(sentences), sum(len(words) + 2 for words in sentences)
 
 
-def _train(model: Word2Vec, pieces: list[_Piece], epochs: int) -> None:
-    """The learning rate falls linearly over all words of all epochs, as in one call of gensim's."""
+def _train(model: Word2Vec, pieces: list[_Piece], epochs: int, state: ResumeFile, done: int) -> None:
+    """All pieces, `epochs` times, but for the first `done`. The learning rate falls linearly over all words of all
+    epochs, as in one call of gensim's."""
     began, start, end = time.monotonic(), model.alpha, model.min_alpha
-    read, total = 0, epochs * sum(piece.words for piece in pieces)
-    bar: tqdm[Any] = progress(None, "word2vec", epochs * sum(piece.articles for piece in pieces), "article")
+    ahead = epochs * pieces
+    read, total = (sum(piece.words for piece in some) for some in (ahead[:done], ahead))
+    articles, all_articles = (sum(piece.articles for piece in some) for some in (ahead[:done], ahead))
+    bar: tqdm[Any] = progress(None, "word2vec", all_articles, "article", initial=articles)
     with bar:
-        for epoch in range(epochs):
-            for piece in pieces:
-                rates = [start + (end - start) * done / total for done in (read, read + piece.words)]
-                model.train(
-                    corpus_file=str(piece.path),
-                    total_examples=piece.sentences,
-                    total_words=piece.words,
-                    epochs=1,
-                    start_alpha=rates[0],
-                    end_alpha=rates[1],
-                )
-                read += piece.words
-                bar.update(piece.articles)
-            seconds = time.monotonic() - began
-            bar.write(f"word2vec: epoch {epoch + 1} of {epochs} done after {seconds:.0f} s")
+        for number, piece in enumerate(ahead[done:], done + 1):
+            rates = [start + (end - start) * words / total for words in (read, read + piece.words)]
+            model.train(
+                corpus_file=str(piece.path),
+                total_examples=piece.sentences,
+                total_words=piece.words,
+                epochs=1,
+                start_alpha=rates[0],
+                end_alpha=rates[1],
+            )
+            read += piece.words
+            bar.update(piece.articles)
+            state.save_now_and_then(model, number)
+            if number % len(pieces) == 0:
+                seconds = time.monotonic() - began
+                bar.write(f"word2vec: epoch {number // len(pieces)} of {epochs} done after {seconds:.0f} s")
     model.alpha, model.min_alpha, model.epochs = start, end, epochs
 
 

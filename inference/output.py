@@ -131,7 +131,7 @@ def _read_lines(path: Path) -> list[Line]:
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             line = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, dict) and isinstance(line.get("article"), int) and _are_sentences(line.get("sentences")):
             lines.append(line)

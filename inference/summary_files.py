@@ -111,7 +111,7 @@ class _Journal:
         self.values: dict[str, str] = {}
         self._path = path
         for line in path.read_bytes().splitlines() if path.is_file() else []:
-            with contextlib.suppress(ValueError, TypeError):
+            with contextlib.suppress(ValueError, TypeError, RecursionError):
                 key, value = json.loads(line)
                 self.values[str(key)] = str(value)
 

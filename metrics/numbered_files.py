@@ -46,5 +46,6 @@ def _choose(folder: Path, namings: dict[str, list[Path]], marks: Sequence[str]) 
         raise UserError(f"{folder} holds no numbered file such as 0.txt, 000000_{marks[0]}.txt or 0.{marks[0]}")
     if len(kept) > 1:
         first, second = (paths[0].name for paths in kept[:2])
-        raise UserError(f"{folder} names files in several ways ({first}, {second}): keep those that are meant apart")
+        advice = "move the ones you mean into a folder of their own"
+        raise UserError(f"{folder} names files in several ways ({first}, {second}): {advice}")
     return kept[0]

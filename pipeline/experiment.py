@@ -137,6 +137,7 @@ class Experiment:
             ["train_word2vec.py", "--path", self._run("word2vec"), *self._data_dir],
             inputs=[train, counts, checked],
             outputs=[self._vectors.pattern],
+            resumes=self._run("word2vec/resume.npz"),
             replaces=[self._run("word2vec")],
             adopted=True,
         )

@@ -9,6 +9,7 @@ clock in the abstractor that ends sentences after about 17 words. What is printe
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import tempfile
 import time
@@ -102,7 +103,8 @@ def updates(flags: Flags, device: torch.device, store: TokenStore, vocabulary: V
     flat = training_batches(FlatData(store, vocabulary), flags.batch, seed=0)
     label = f"pointer-generator update, {flags.batch} articles"
     yield label, update(PointerGenerator(VOCABULARY), flat, flags, device), quoted("pointer_generator", flags)
-    rewrite = Rewriter(abstractor.eval(), vocabulary, store)
+    _, frozen = paper_sizes(VOCABULARY)  # the one above has been trained out of its usual lengths
+    rewrite = Rewriter(frozen.to(device), vocabulary, store)
     environment = Environment(store, rewrite)
     objective = ActorCriticTraining(
         agent, environment, environment, RewardFlags(),
@@ -142,9 +144,12 @@ def update(
 def first_sentences(n: int) -> Callable[[Tensor], Tensor]:
     """As many as a trained agent extracts: an untrained one would go on to the end of each article."""
 
+    steps = itertools.cycle(range(n + 1))
+
     def choose(scores: Tensor) -> Tensor:
-        taken = scores.size(1) - scores.isfinite().sum(1)
-        return torch.where(taken < n, scores[:, :-1].argmax(1), scores.size(1) - 1)
+        stop = scores.size(1) - 1
+        left = scores[:, :stop].isfinite().any(1) & (next(steps) < n)
+        return torch.where(left, scores[:, :stop].argmax(1), stop)
 
     return choose
 

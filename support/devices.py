@@ -70,4 +70,6 @@ def decoding_on(device: torch.device) -> Decoding:
 def wait_for(device: torch.device) -> None:
     """Until the device has done all it was given; a CPU always has."""
     if device.type == "cuda":
+        import torch
+
         torch.cuda.synchronize(device)

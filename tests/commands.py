@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,12 @@ def launch(*command: object, **options) -> subprocess.Popen:
     """Starts `python <command>` as a user would."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     arguments = [sys.executable, *map(str, command)]
-    return subprocess.Popen(arguments, cwd=ROOT, env=environment, text=True, **options)
+    return subprocess.Popen(arguments, cwd=ROOT, env=environment, text=True, preexec_fn=_mind_hangups, **options)
+
+
+def _mind_hangups() -> None:
+    """Although the tests themselves may run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def complaint(*command: object) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 
+import torch
 from commands import complaint, launch
+
+from scripts.bench_gpu import first_sentences
 
 
 def printed(*command: object) -> str:
@@ -33,7 +36,7 @@ def test_decoding_is_compared_with_the_plain_loop(data, golden):
 def test_every_stage_is_timed_beside_the_papers_gpu(monkeypatch):
     monkeypatch.delenv("DATA", raising=False)
     output = printed("-m", "scripts.bench_gpu", "--device", "cpu", "--batch", 2, "--updates", 1, "--articles", 1)
-    rows = re.findall(r"^\| (.+?) \| (\S+) \| (\S*) \|$", output, re.MULTILINE)[1:]
+    rows = re.findall(r"^\| (.+?) \| (\S+) \| (\S*) \|$", output, re.MULTILINE)
     stages = ("rnn-ext", "ff-ext", "abstractor", "pointer-generator", "RL", *["decoding"] * 3)
     assert [label.startswith(stage) for (label, _, _), stage in zip(rows, stages, strict=True)] == [True] * 8
     assert all(float(seconds) > 0 for _, seconds, _ in rows)
@@ -43,3 +46,16 @@ def test_every_stage_is_timed_beside_the_papers_gpu(monkeypatch):
 def test_data_that_is_too_small_for_the_papers_sizes_is_told_in_one_line(data):
     assert "30,000 words" in complaint("-m", "scripts.bench_train", "--data_dir", data)
     assert "30,000 words" in complaint("-m", "scripts.bench_decode", "--data_dir", data, "--split", "test")
+
+
+def test_the_gpu_benchmark_extracts_as_many_sentences_as_it_says():
+    choose, counts = first_sentences(4), torch.tensor([2, 9, 4, 30])
+    stop = int(counts.max())
+    scores = torch.rand(len(counts), stop + 1)
+    scores[:, :stop].masked_fill_(torch.arange(stop) >= counts[:, None], float("-inf"))
+    taken = torch.zeros(len(counts), dtype=torch.int64)
+    for _ in range(5):
+        chosen = choose(scores)
+        taken += chosen < stop
+        scores = scores.scatter(1, chosen[:, None].clamp(max=stop - 1), float("-inf"))
+    assert taken.tolist() == [2, 4, 4, 4]

@@ -11,7 +11,7 @@ import pytest
 import torch
 from commands import ROOT
 
-from support.devices import DeviceFlags
+from support.devices import DeviceFlags, wait_for
 from support.errors import UserError
 from support.processes import Processes
 
@@ -74,3 +74,11 @@ def test_auto_is_the_cpu_where_there_is_no_gpu(monkeypatch):
     assert DeviceFlags().pick_device() == torch.device("cpu")
     with pytest.raises(UserError, match="no GPU 0"):
         DeviceFlags(device="cuda").pick_device()
+
+
+def test_a_gpu_is_waited_for(monkeypatch):
+    waited = []
+    monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
+    for device in ("cpu", "cuda"):
+        wait_for(torch.device(device))
+    assert waited == [torch.device("cuda")]

@@ -144,6 +144,9 @@ def home(tmp_path, monkeypatch, golden) -> Path:
     shutil.copytree(golden / "rl", tmp_path / "released" / "new")
     write(tmp_path / "article.txt", " ".join(articles[0].article))
     make_runs(tmp_path / "runs" / "sample", tmp_path / "runs" / "sample" / "data", count=12)
+    shutil.copytree(golden / "rl", tmp_path / "runs/sample/models/rl", dirs_exist_ok=True)
+    for name in ("other.txt", "folder/third.txt"):
+        write(tmp_path / name, " ".join(articles[1].article))
     return tmp_path
 
 

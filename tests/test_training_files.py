@@ -261,6 +261,7 @@ def test_a_lost_terminal_saves(data, tmp_path):
     arguments = [sys.executable, ROOT / "train_extractor_ml.py", *flags]
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
         os.execve(sys.executable, list(map(str, arguments)), {**os.environ, "PYTHONPATH": str(ROOT)})
     deadline = time.monotonic() + 120
     while not (run / "metrics.jsonl").exists() or len(read_metrics(run / "metrics.jsonl")) < 3:
@@ -414,3 +415,24 @@ def test_a_lack_of_memory_is_told_in_one_line(capsys, error):
     with pytest.raises(SystemExit) as stop:
         run(main)
     assert stop.value.code == 2 and capsys.readouterr().err.startswith("error: not enough memory")
+
+
+def test_a_flag_that_is_newer_than_a_run_had_its_default(monkeypatch, data, tmp_path):
+    flags = [*EXTRACTOR, "--data_dir", data, "--path", tmp_path / "run"]
+    call(monkeypatch, "train_extractor_ml.py", *flags, "--max_steps", 1)
+    path = tmp_path / "run/resume.pt"
+    content = torch.load(path, weights_only=True)
+    del content["flags"]["sentence_encoder"]
+    torch.save(content, path)
+    call(monkeypatch, "train_extractor_ml.py", *flags, "--max_steps", 2, "--resume")
+    assert TrainingRecord.read(tmp_path / "run").updates == 2
+
+
+def test_rewritings_of_another_abstractor_are_not_overwritten(monkeypatch, golden, data, tmp_path):
+    flags, kept = rl(golden, data, tmp_path), tmp_path / "kept.npz"
+    call(monkeypatch, "train_full_rl.py", *flags, "--rewritings", kept)
+    before = kept.read_bytes()
+    other = [tmp_path / "other" if flag == tmp_path / "run" else flag for flag in flags]
+    with pytest.raises(UserError, match="of another abstractor"):
+        call(monkeypatch, "train_full_rl.py", *other, "--rewritings", kept, "--max_dec_word", 7)
+    assert kept.read_bytes() == before

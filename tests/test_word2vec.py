@@ -19,6 +19,7 @@ from data.embeddings import initial_embedding
 from data.store import TokenStore
 from data.vocabulary import SPECIAL_NAMES, Vocabulary
 from data.word2vec import train_word_vectors
+from data.word2vec_state import RESUME_FILE, ResumeFile
 from support.errors import UserError
 from support.flags import parse
 from support.parallel import available_cores
@@ -221,3 +222,49 @@ def test_impossible_numbers_are_told_in_one_line(golden, tmp_path, complaint, fl
 def test_all_cores_are_used_by_default():
     flags = parse(train_word2vec.Flags, "", ["--path", "x", "--data_dir", "x"])
     assert flags.workers == min(available_cores(), 16)
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_killed_training_is_resumed_and_ends_the_same(monkeypatch, tmp_path):
+    """With one thread, to the last bit."""
+    articles = [[f"w{(i * j) % 7} w{(i + j) % 5} w{i % 3}" for j in range(4)] for i in range(30)]
+    store = TokenStore.from_texts(articles, [["w1 w2"]] * 30)
+    monkeypatch.setattr("data.word2vec.PIECE", 8)
+    monkeypatch.setattr("data.word2vec_state.SAVE_EVERY_SECONDS", 0)
+    whole = train_word_vectors(store, tmp_path / "whole", dim=8, epochs=3)
+    save = ResumeFile.save
+
+    def killed_after_six(self, model, done):
+        save(self, model, done)
+        if done == 6:
+            raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(ResumeFile, "save", killed_after_six)
+        train_word_vectors(store, tmp_path / "parts", dim=8, epochs=3)
+    with pytest.raises(UserError, match="other texts or flags"):
+        train_word_vectors(store, tmp_path / "parts", dim=8, epochs=4, resume=True)
+    parts = train_word_vectors(store, tmp_path / "parts", dim=8, epochs=3, resume=True)
+    assert parts.with_suffix(".w2v").read_bytes() == whole.with_suffix(".w2v").read_bytes()
+    assert sorted(os.listdir(parts.parent)) == sorted(os.listdir(whole.parent))
+
+
+@pytest.mark.parametrize("damage", ["cut", "other shape", "no numbers"])
+def test_a_damaged_resume_file_is_named(monkeypatch, tmp_path, damage):
+    store = TokenStore.from_texts([["a b", "b c"]] * 6, [["a b"]] * 6)
+    monkeypatch.setattr("data.word2vec_state.SAVE_EVERY_SECONDS", 0)
+    monkeypatch.setattr(ResumeFile, "remove", lambda self: None)
+    train_word_vectors(store, tmp_path, dim=8, epochs=1)
+    path = tmp_path / RESUME_FILE
+    with np.load(path) as content:
+        arrays = dict(content)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:100])
+    else:
+        words = arrays["words"][:1] if damage == "other shape" else np.full_like(arrays["words"], np.nan)
+        np.savez(path, **{**arrays, "words": words})
+    with pytest.raises(UserError, match=r"resume\.npz is damaged"):
+        train_word_vectors(store, tmp_path, dim=8, epochs=1, resume=True)

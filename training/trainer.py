@@ -277,8 +277,9 @@ class Trainer:
             unfit = misfit(content, self._state(), self.objective.network.parameters())
             if unfit:
                 raise UserError(f"{path} does not fit this run ({unfit}); was it started with other flags?")
-            before, now = content["flags"], self._lasting_flags()
-            changed = ", ".join(f"--{name} {before.get(name)}" for name in now if before.get(name) != now[name])
+            now = self._lasting_flags()
+            before = self._defaults() | content["flags"]  # flags that are newer than the run had their defaults
+            changed = ", ".join(f"--{name} {before[name]}" for name in now if before[name] != now[name])
             if changed:
                 raise UserError(f"{self.directory} was started with {changed}; repeat that, or use a new --path")
             self.objective.network.load_state_dict(content["network"])
@@ -292,6 +293,9 @@ class Trainer:
 
     def _lasting_flags(self) -> dict[str, Any]:
         return {name: value for name, value in dataclasses.asdict(self.flags).items() if name not in MAY_CHANGE}
+
+    def _defaults(self) -> dict[str, Any]:
+        return {field.name: field.default for field in dataclasses.fields(self.flags)}
 
     def _say(self, text: str) -> None:
         if self.processes.main:
