@@ -95,7 +95,7 @@ def test_models_of_the_papers_size_fit_into_45_megabytes(tmp_path, capsys):
     extractor = {"net": RNN_EXTRACTOR, "net_args": sizes}
     agent = {"net": AGENT, "net_args": {"abstractor": abstractor, "extractor": extractor}}
     for folder, meta in (("rl", agent), ("rl/abstractor", abstractor), ("ext", extractor)):
-        network = build_network(meta)
+        network = build_network(meta, "test")
         write_checkpoint(tmp_path / folder, meta["net"], network, 0.0, 0)
         name = "agent_vocab.pkl" if folder == "rl" else "vocab.pkl"
         write_description(tmp_path / folder, meta, vocabulary, name)
