@@ -22,7 +22,7 @@ from cytoolz import partition_all
 from data.articles import article_path, count_articles, read_article, split_directory
 from data.documents import Documents, TextEncoder, pack
 from data.store_files import VERSION, StoreWriter, holds_words, is_current, write_words
-from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, load_word_counts, words_by_frequency
+from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, read_word_counts, words_by_frequency
 from support.errors import UserError
 from support.files import atomic_directory
 from support.parallel import available_cores, map_pieces
@@ -124,7 +124,7 @@ def _build(data_dir: Path, split: str, source: _Source, folder: Path, workers: i
 
 def _counted_words(data_dir: Path) -> list[str]:
     """By frequency; what equals a special name comes last, beyond the reach of any vocabulary."""
-    counts = load_word_counts(data_dir)
+    counts = read_word_counts(data_dir)
     return [*words_by_frequency(counts), *(name for name in SPECIAL_NAMES if name in counts)]
 
 

@@ -56,14 +56,20 @@ def words_by_frequency(counter: Counter[str]) -> Iterator[str]:
 
 
 def load_word_counts(data_dir: str | Path) -> Counter[str]:
-    """How often each word occurs in the training split."""
+    """How often each word occurs in the training split; there must be one, for a vocabulary."""
+    counts = read_word_counts(data_dir)
+    if counts.keys() <= set(SPECIAL_NAMES):
+        path = Path(data_dir) / COUNTS_FILE
+        raise UserError(f"{path} counts no word; `python -m data.count_words {data_dir}` builds it anew")
+    return counts
+
+
+def read_word_counts(data_dir: str | Path) -> Counter[str]:
     path = Path(data_dir) / COUNTS_FILE
     if not path.exists():
         raise UserError(f"{path} does not exist; `python -m data.count_words {data_dir}` builds it")
     counts = load_pickle(path)
     _check_table(path, counts, "counts")
-    if counts.keys() <= set(SPECIAL_NAMES):
-        raise UserError(f"{path} counts no word; `python -m data.count_words {data_dir}` builds it anew")
     return Counter(counts)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from report.claims import COMPARISONS, PREFERENCES
 from report.rows import made_for
 from support.files import read_json
 
@@ -58,8 +59,9 @@ def test_it_ends_with_tables_claims_and_the_page(whole):
     assert sorted(parts, key=end.index) == parts
     claims = read_json(runs / "claims.json")
     unknown = [claim["figures"] for claim in claims if claim["verdict"] == "not evaluated"]
-    assert all("METEOR" in why or "on DUC-2002" in why or "on anonymized text" in why for why in unknown)
-    assert len(unknown) < len(claims) == 22
+    expected = ("METEOR", "on DUC-2002", "on anonymized text", "judges decide")
+    assert all(any(reason in why for reason in expected) for why in unknown)
+    assert len(unknown) < len(claims) == len(COMPARISONS) + len(PREFERENCES) + 6
     for model in ("rl", "abstractor"):
         record = read_json(runs / "stages" / f"{model}.json")
         assert record["seconds"] > 0 and record["cpu_seconds"] > 0 and record["peak_bytes"] > 2**26
