@@ -15,6 +15,7 @@ from checkpoints.directory import (
     RNN_EXTRACTOR,
     Loaded,
     Meta,
+    checkpoints,
     load,
     write_checkpoint,
     write_description,
@@ -135,7 +136,9 @@ def describe(flags: ReinforcementFlags, extractor: Meta, abstractor: Loaded | No
 
 
 def keep(directory: Path, abstractor: Loaded) -> None:
-    """The agent's directory is complete: it carries the abstractor that it was trained over."""
+    """The agent's directory is complete: it carries the abstractor that it was trained over, and keeps it."""
+    if checkpoints(directory) and load(directory, nets=(ABSTRACTOR,)).digest() != abstractor.digest():
+        raise UserError(f"{directory.parent} was started with another abstractor, which is kept in {directory}")
     write_description(directory, abstractor.meta, abstractor.vocabulary)
     write_checkpoint(directory, ABSTRACTOR, abstractor.network, 0, 0)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from support.errors import UserError, first_line
-from support.files import atomic_file
+from support.files import atomic_file, open_file
 
 
 def save_tensors(path: Path, content: dict[str, Any], *, legacy: bool = False) -> None:
@@ -24,7 +24,8 @@ def save_tensors(path: Path, content: dict[str, Any], *, legacy: bool = False) -
 
 def load_tensors(path: str | Path) -> Any:
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with open_file(path, "rb") as file:
+            return torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
     except Exception as error:  # a damaged file can raise almost anything, and torch's advice is to trust it

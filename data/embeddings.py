@@ -13,6 +13,7 @@ from data.gensim_files import WordVectors, read_gensim_model
 from data.vocabulary import N_SPECIAL, Vocabulary
 from model.batches import END, START
 from support.errors import UserError
+from support.files import open_file
 
 SENTENCE_START, SENTENCE_END = "<s>", r"<\s>"  # marks in the text that the vectors are trained on
 
@@ -54,7 +55,7 @@ def _check_name(path: Path, dim: int) -> None:
 def _read_text(path: Path, wanted: Iterable[str]) -> WordVectors:
     """A header with the number of words and dimensions, then a word and its numbers on each line."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open_file(path, encoding="utf-8", errors="replace") as file:
             dim = int(file.readline().split()[1])
             entries = (line.rstrip("\n").partition(" ") for line in file)
             found = {word: numbers for word, _, numbers in entries if word in wanted}

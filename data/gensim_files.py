@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from support.errors import UserError
+from support.files import open_file
 
 
 class WordVectors(NamedTuple):
@@ -23,7 +24,7 @@ class WordVectors(NamedTuple):
 def read_gensim_model(path: Path) -> WordVectors:
     """The vectors of a `Word2Vec` model."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path, "rb") as file:
             fields = _fields(_fields(_ArrayUnpickler(file).load())["wv"])
         words = fields["index_to_key"] if "index_to_key" in fields else fields["index2word"]
         matrix = fields.get("vectors")

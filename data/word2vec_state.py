@@ -9,7 +9,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from support.errors import UserError
-from support.files import atomic_file
+from support.files import atomic_file, open_file
 
 RESUME_FILE = "resume.npz"
 SAVE_EVERY_SECONDS = 300
@@ -47,7 +47,7 @@ class ResumeFile:
             return 0
         names = ("signature", "done", "words", "contexts", "random_keys", "random_position")
         try:
-            with np.load(self.path) as content:
+            with open_file(self.path, "rb") as file, np.load(file) as content:
                 signature, done, words, contexts, keys, position = (content[name] for name in names)
             if str(signature) == self.signature:
                 _copy(words, model.wv.vectors)

@@ -27,7 +27,7 @@ from typing import Any
 from inference.summary import Summary
 from metrics.summaries import escape
 from support.errors import UserError
-from support.files import atomic_file, naming, read_json, remove_leftovers, write_json
+from support.files import atomic_file, naming, open_file, read_json, remove_leftovers, write_json
 from support.locks import files_in, only_writer
 
 Line = dict[str, Any]
@@ -128,7 +128,9 @@ def _writable(text: str) -> str:
 def _read_lines(path: Path) -> list[Line]:
     """The whole lines; a kill may have cut one, and whatever else is no line counts as not decoded."""
     lines = []
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    with open_file(path, encoding="utf-8", errors="replace") as file:
+        texts = file.read().splitlines()
+    for text in texts:
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):

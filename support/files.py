@@ -72,9 +72,11 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def open_file(path: str | Path, mode: str = "r", encoding: str | None = None) -> IO[Any]:
+def open_file(
+    path: str | Path, mode: str = "r", encoding: str | None = None, errors: str | None = None
+) -> IO[Any]:
     """Opens a file for reading; a pipe or device, on which reading may never end, is an OSError."""
-    return open(path, mode, encoding=encoding, opener=_open_at_once)
+    return open(path, mode, encoding=encoding, errors=errors, opener=_open_at_once)
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -90,9 +90,12 @@ def test_resume_refuses_another_abstractor_of_the_same_sizes(monkeypatch, golden
     for old in list((tmp_path / "abs/ckpt").iterdir())[1:]:
         old.unlink()
     rewrite_weights(tmp_path / "abs", lambda state: next(iter(state.values())).add_(0.1))
-    with pytest.raises(UserError, match="was started with another abstractor"):
-        call(monkeypatch, "train_full_rl.py", *flags, "--max_steps", 2, "--resume")
-    assert (tmp_path / "run/abstractor/ckpt/ckpt-0-0").read_bytes() == kept
+    for record_is_lost in (False, True):
+        if record_is_lost:
+            (tmp_path / "run/training.json").unlink()
+        with pytest.raises(UserError, match="was started with another abstractor"):
+            call(monkeypatch, "train_full_rl.py", *flags, "--max_steps", 2, "--resume")
+        assert (tmp_path / "run/abstractor/ckpt/ckpt-0-0").read_bytes() == kept
 
 
 @pytest.mark.parametrize("variant", ["paper", "released"])

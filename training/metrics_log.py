@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from support.files import atomic_file, naming
+from support.files import atomic_file, naming, open_file
 
 
 class MetricsLog:
@@ -96,5 +96,5 @@ def _values(line: str) -> dict[str, float] | None:
 
 
 def read_metrics(path: str | Path) -> list[dict[str, float]]:
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open_file(path, encoding="utf-8", errors="replace") as file:
         return [values for line in file if (values := _values(line))]

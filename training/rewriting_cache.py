@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.documents import Ints
 from inference.rewriting import Rewrite
 from support.errors import UserError
-from support.files import atomic_file
+from support.files import atomic_file, open_file
 
 
 class RewritingCache:
@@ -85,7 +85,7 @@ class RewritingCache:
         if not Path(path).exists():
             return False
         try:
-            with np.load(path) as content:
+            with open_file(path, "rb") as file, np.load(file) as content:
                 arrays = {name: content[name] for name in ("signature", "sentences", "words", "lengths")}
         except Exception as error:  # a damaged file can raise almost anything
             raise self._unreadable(path, type(error).__name__) from None
