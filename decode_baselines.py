@@ -18,7 +18,7 @@ from support.flags import flag, parse
 class Flags(DecodeFlags):
     ext_dir: str | None = flag(None, "directory that train_extractor_ml.py wrote (default: the first sentences)")
     abs_dir: str | None = flag(None, "directory that train_abstractor.py wrote (default: extractive)")
-    n_ext: int = flag(BASELINE_SENTENCES, "sentences to extract, each into a folder", at_least=1, below=1001)
+    n_ext: int = flag(BASELINE_SENTENCES, "sentences to extract, each into its own folder", at_least=1, below=1001)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ class Flags(DecodeFlags):
     model_dir: str = flag(help="directory that train_full_rl.py wrote")
     beam: int = flag(1, "beam size; above 1 with reranking (paper: 5)", source="B.2", at_least=1)
     div: float = flag(1.0, "diversity penalty of the beam search", source="Sec. 3.3")
-    n_ext: int | None = flag(None, "extract exactly so many sentences (default: the agent decides)", at_least=1)
+    n_ext: int | None = flag(None, "extract exactly this many sentences (default: the agent decides)", at_least=1)
 
 
 def main() -> None:

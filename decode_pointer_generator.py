@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from checkpoints.directory import POINTER_GENERATOR, load
+from checkpoints.directory import load
+from checkpoints.networks import POINTER_GENERATOR
 from inference.flat import FlatOptions, FlatSummarizer
 from inference.output import DecodeDirectory
 from inference.split_decoding import Builder, Built, SplitFlags, decode_split
@@ -18,8 +19,8 @@ from support.flags import flag, parse
 class Flags(SplitFlags):
     model_dir: str = flag(help="directory that train_pointer_generator.py wrote")
     beam: int = flag(4, "beam size", source="Sec. 6.4", at_least=1)
-    min_dec_word: int = flag(35, "shortest summary", at_least=0)
-    max_dec_word: int = flag(120, "longest summary", at_least=1, below=10**4)
+    min_dec_word: int = flag(35, "fewest words of a summary", at_least=0)
+    max_dec_word: int = flag(120, "most words of a summary", at_least=1, below=10**4)
     max_art: int = flag(400, "words read of an article", source="B.3", at_least=1)
 
 

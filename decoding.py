@@ -19,7 +19,8 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
-from checkpoints.directory import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR, Loaded, load
+from checkpoints.directory import Loaded, load
+from checkpoints.networks import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR
 from checkpoints.pretrained import pretrained_directory
 from data.documents import Ints
 from data.store import TokenStore
@@ -43,8 +44,8 @@ class Options:
     beam: int = 1  # above 1: beam search and reranking
     diversity: float = 1.0
     max_words: int = 30
-    n_sentences: int | None = None  # extract so many; None: the agent decides
-    batch: int = 32  # articles that number their unknown words together, as released
+    n_sentences: int | None = None  # to extract; None: the agent decides
+    batch: int = 32  # articles whose unknown words are numbered together, as released
     batch_invariant: bool = False  # every sentence numbers its own
 
 

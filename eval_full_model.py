@@ -14,7 +14,7 @@ from support.flags import flag, parse
 @dataclass(frozen=True, kw_only=True)
 class Flags(MetricFlags):
     decode_dir: str = flag(help="the --path of decode_full_model.py")
-    data_dir: str = flag(help="dataset root with refs/ by make_eval_references.py", env="DATA")
+    data_dir: str = flag(help="data set root with refs/ by make_eval_references.py", env="DATA")
 
 
 def main() -> None:

@@ -33,13 +33,13 @@ class Flags:
     refs: str = flag(help="file or folder of reference summaries")
     articles: str | None = flag(None, "file or folder of the articles, for novelty")
     out: str | None = flag(None, "folder for table.txt, .csv, .tex and .html, and the scores of every document")
-    normalise: str = flag("", "write in one way what differs: all, or some of brackets,quotes,currency,case,sentences")
+    normalise: str = flag("", "unify conventions that differ: all, or some of brackets,quotes,currency,case,sentences")
     field: str = flag("", "field of the summaries in JSON, where its name does not tell")
     ref_field: str = flag("", "field of the references in JSON")
     article_field: str = flag("", "field of the articles in JSON")
     meteor: bool = flag(True, "leave METEOR out", spelling="--no_meteor")
-    samples: int = flag(100_000, "of the paired bootstrap", source="Sec. 6.2", at_least=1)
-    seed: int = flag(0, "of the paired bootstrap", at_least=0)
+    samples: int = flag(100_000, "samples of the paired bootstrap", source="Sec. 6.2", at_least=1)
+    seed: int = flag(0, "seed of the paired bootstrap", at_least=0)
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def name_systems(given: tuple[str, ...]) -> dict[str, str]:
     names = [name if short.count(name) == 1 else path for name, (_, path) in zip(short, split, strict=True)]
     for name in names:
         if names.count(name) > 1:
-            raise UserError(f"{name} is given twice: name the systems apart, as in first={name}")
+            raise UserError(f"{name} is given twice: give the systems different names, as in first={name}")
     return dict(zip(names, (path for _, path in split), strict=True))
 
 

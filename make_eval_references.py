@@ -19,7 +19,7 @@ from support.progress import progress
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    data_dir: str = flag(help="dataset root", env="DATA")
+    data_dir: str = flag(help="data set root", env="DATA")
     split: str = flag("val,test", "splits, separated by commas")
 
 

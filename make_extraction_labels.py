@@ -12,10 +12,10 @@ from support.parallel import available_cores
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    data_dir: str = flag(help="dataset root", env="DATA")
+    data_dir: str = flag(help="data set root", env="DATA")
     split: str = flag("val,train", "splits to label, separated by commas", source="Sec. 3.1")
     workers: int = flag(available_cores(), "processes", at_least=1)
-    force: bool = flag(False, "label anew also where labels exist")
+    force: bool = flag(False, "label again even where labels exist")
 
 
 def main() -> None:

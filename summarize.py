@@ -2,7 +2,7 @@
 
     python summarize.py article.txt
     python summarize.py article.txt other.txt folder/ --format html --output summaries.html
-    python summarize.py folder/ --output summaries/     a file for each text; run again, it goes on where it was
+    python summarize.py folder/ --output summaries/     a file for each text; run it again to continue
     python summarize.py --ext_dir runs/ext --abs_dir runs/abs article.txt     models without reinforcement learning
 """
 
@@ -12,13 +12,13 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from data.tokenizer import CHOICES, resolve
 from inference.doubts import doubts
@@ -27,9 +27,9 @@ from inference.raw_text import RawSentence, read_articles
 from support.devices import DeviceFlags
 from support.errors import UserError, run
 from support.flags import flag, parse
-from support.parallel import available_cores, map_in_order
+from support.parallel import available_cores, map_pieces
 
-if TYPE_CHECKING:  # torch takes seconds: what can be told or begun without it comes first
+if TYPE_CHECKING:  # torch takes seconds: what can be said or begun without it comes first
     from decoding import Summarizer, SummarizerBuilder
     from inference.readable import Readable
     from inference.split_decoding import Built
@@ -42,18 +42,18 @@ _PIECE = 32  # texts that a process takes at a time, and that are written togeth
 @dataclass(frozen=True, kw_only=True)
 class Flags(DeviceFlags):
     inputs: tuple[str, ...] = flag((), "text files, folders of them, - for standard input (default)", positional=True)
-    input: str | None = flag(None, "one more of them")
+    input: str | None = flag(None, "one more of INPUTS; version 1.0 had only this")
     model_dir: str | None = flag(None, "directory that train_full_rl.py wrote (default: pretrained/)")
-    ext_dir: str | None = flag(None, "instead: directory of train_extractor_ml.py (alone: extractive)")
-    abs_dir: str | None = flag(None, "and of train_abstractor.py (alone: it rewrites the first sentences)")
+    ext_dir: str | None = flag(None, "directory that train_extractor_ml.py wrote, instead of --model_dir")
+    abs_dir: str | None = flag(None, "directory that train_abstractor.py wrote; alone, it rewrites the lead")
     extractive: bool = flag(False, "leave the extracted sentences as they are")
     output: str | None = flag(None, "file for the result, or folder/ for a file each (default: standard output)")
     format: str = flag("text", "text, json, or html, which shows where each sentence comes from",
                        choices=("text", "json", "html"))
     beam: int = flag(1, "beam size; above 1 with reranking (paper: 5)", source="B.2", at_least=1)
     div: float = flag(1.0, "diversity penalty of the beam search", source="Sec. 3.3")
-    n_ext: int | None = flag(None, "extract exactly so many sentences (default: the agent decides)", at_least=1)
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1, below=10**4)
+    n_ext: int | None = flag(None, "extract exactly this many sentences (default: the agent decides)", at_least=1)
+    max_dec_word: int = flag(30, "most words of a rewritten sentence", source="B.2", at_least=1, below=10**4)
     tokenizer: str = flag("auto", "stanford needs Java; none: every line is a tokenised sentence", choices=CHOICES)
     workers: int | None = flag(None, "processes for many texts on the CPU (default: all cores)", at_least=1)
 
@@ -61,7 +61,7 @@ class Flags(DeviceFlags):
         return [*self.inputs, *([self.input] if self.input else [])] or ["-"]
 
     def check(self) -> None:
-        """Mistakes are told before the work is done."""
+        """Mistakes are reported before the work is done."""
         parts = self.ext_dir or self.abs_dir
         if self.model_dir and parts:
             raise UserError("--model_dir is a whole model; give it, or --ext_dir and --abs_dir")
@@ -92,12 +92,6 @@ def _check_output(output: Path, folder: bool, inputs: list[str]) -> None:
         raise UserError(f"--output {output}: its folder does not exist")
 
 
-class _Piece(NamedTuple):
-    builder: SummarizerBuilder
-    tokenizer: str
-    items: list[Item]
-
-
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     flags.check()
@@ -119,11 +113,11 @@ def main() -> None:
         if early:
             found = zip(items, _summarizer(built).summarize_readably(list(texts), early.result()), strict=True)
         else:
-            todo = [item for item in items if item.key not in results.done]
+            missing = [item for item in items if item.key not in results.done]
             workers = (flags.workers or available_cores()) if builder.device == "cpu" else 1
-            found = _in_pieces(builder, tokenizer, todo, workers)
-            if len(todo) < len(items):
-                print(f"{len(items) - len(todo):,} of {len(items):,} summaries are there already", file=sys.stderr)
+            found = _in_pieces(builder, tokenizer, missing, workers)
+            if len(missing) < len(items):
+                print(f"{len(items) - len(missing):,} of {len(items):,} summaries are there already", file=sys.stderr)
         for item, summary in found:
             results.add(item.key, summary)
         results.close()
@@ -172,19 +166,16 @@ def _in_pieces(
     """In order, by several processes."""
     from cytoolz import partition_all
 
-    from support.progress import progress
-
     size = min(_PIECE, -(-len(items) // (4 * workers)) or 1)
-    pieces = [_Piece(builder, tokenizer, list(part)) for part in partition_all(size, items)]
-    with progress(None, "summarising", len(items), "text") as bar:
-        for piece, summaries in zip(pieces, map_in_order(_summarise, pieces, workers), strict=True):
-            yield from zip(piece.items, summaries, strict=True)
-            bar.update(len(summaries))
+    summarise = partial(_summarise, builder, tokenizer)
+    pieces = partition_all(size, items)
+    for piece, summaries in map_pieces(summarise, pieces, workers, "summarising", len(items), "text"):
+        yield from zip(piece, summaries, strict=True)
 
 
-def _summarise(piece: _Piece) -> list[Readable]:
-    articles = read_articles([item.text for item in piece.items], piece.tokenizer)
-    return _summarizer(_build(piece.builder)).summarize_readably([item.name for item in piece.items], articles)
+def _summarise(builder: SummarizerBuilder, tokenizer: str, piece: Sequence[Item]) -> list[Readable]:
+    articles = read_articles([item.text for item in piece], tokenizer)
+    return _summarizer(_build(builder)).summarize_readably([item.name for item in piece], articles)
 
 
 def _items(texts: dict[str, str], settings: list[Any]) -> list[Item]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkpoints.directory import ABSTRACTOR
+from checkpoints.networks import ABSTRACTOR
 from data.batching import RewritingData
 from support.errors import run
 from support.flags import flag, parse
@@ -26,7 +26,7 @@ def main() -> None:
     flags = parse(AbstractorFlags, __doc__ or "")
     with training_session(flags) as session:
         sizes = {"n_hidden": flags.n_hidden, "bidirectional": flags.bidirectional, "n_layer": flags.n_layer}
-        network, vocabulary, meta = start(flags, ABSTRACTOR, sizes)
+        network, vocabulary, meta = session.in_all(lambda: start(flags, ABSTRACTOR, sizes))
         stores = session.open_stores()
         training, validation = (RewritingData(store, vocabulary, flags.max_art, flags.max_abs) for store in stores)
         with session.directory(meta, vocabulary, stores):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints.directory import FF_EXTRACTOR, RNN_EXTRACTOR
+from checkpoints.networks import FF_EXTRACTOR, RNN_EXTRACTOR
 from data.batching import ExtractionData
 from model.sentence_encoder import SENTENCE_ENCODERS
 from support.errors import run
@@ -39,7 +39,7 @@ def main() -> None:
     flags = parse(ExtractorFlags, __doc__ or "")
     with training_session(flags) as session:
         net = RNN_EXTRACTOR if flags.net_type == "rnn" else FF_EXTRACTOR
-        network, vocabulary, meta = start(flags, net, flags.sizes())
+        network, vocabulary, meta = session.in_all(lambda: start(flags, net, flags.sizes()))
         stores = session.open_stores()
         training, validation = (ExtractionData(store, vocabulary, flags.max_word, flags.max_sent) for store in stores)
         with session.directory(meta, vocabulary, stores):

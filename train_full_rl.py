@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, cast
 
+import torch
+
 from checkpoints.directory import (
     ABSTRACTOR,
     AGENT,
@@ -30,7 +32,6 @@ from model.actor_critic import ActorCritic
 from model.extractor import RnnExtractor
 from support.errors import UserError, run
 from support.flags import flag, parse
-from support.processes import in_all
 from training.config import TrainingFlags
 from training.reinforcement import ActorCriticTraining, Environment
 from training.rewards import RewardFlags
@@ -41,7 +42,7 @@ from training.session import optimisation_record, training_session
 @dataclass(frozen=True, kw_only=True)
 class ReinforcementFlags(TrainingFlags, RewardFlags):
     ext_dir: str | None = flag(None, "directory of a trained rnn-ext to start from")
-    init_from: str | None = flag(None, "or of a trained agent, whose vocabulary and sizes are kept", also="--ckpt")
+    init_from: str | None = flag(None, "or of a trained agent; keeps its vocabulary and sizes", also="--ckpt")
     abs_dir: str | None = flag(None, "directory of a trained abstractor; without it the agent is extractive")
     variant: str = flag(
         "paper",
@@ -51,7 +52,7 @@ class ReinforcementFlags(TrainingFlags, RewardFlags):
     lr: float = flag(1e-4, "learning rate", source="B.2", above=0)
     ckpt_freq: int = flag(1000, "updates between validations", at_least=1)
     patience: int = flag(3, "validations without improvement before training ends", at_least=1)
-    max_dec_word: int = flag(30, "words of a rewritten sentence", source="B.2", at_least=1, below=10**4)
+    max_dec_word: int = flag(30, "most words of a rewritten sentence", source="B.2", at_least=1, below=10**4)
     max_sent: int = flag(300, "sentences kept of an article", at_least=1)
     max_abs_batch: int | None = flag(None, "sentences rewritten at once (default: by device)", at_least=1)
     max_rewritings: int = flag(2_000_000, "rewritten sentences kept in memory, about 130 bytes each", at_least=1)
@@ -62,8 +63,8 @@ def main() -> None:
     flags = parse(ReinforcementFlags, __doc__ or "")
     check(flags)
     with training_session(flags) as session:
-        agent, vocabulary, extractor = start(flags)
-        abstractor = load(flags.abs_dir, nets=(ABSTRACTOR,), device=session.device) if flags.abs_dir else None
+        agent, vocabulary, extractor = session.in_all(lambda: start(flags))
+        abstractor = session.in_all(lambda: load_abstractor(flags, session.device))
         stores = session.open_stores()
         together = 1 if flags.variant == "released" else TOGETHER  # whose rewritings depend on the batch
         training, validation = (ArticleData(store, vocabulary, flags.max_sent, together) for store in stores)
@@ -73,7 +74,7 @@ def main() -> None:
             cache = None
             if abstractor:
                 kept = Path(flags.path, "abstractor")
-                in_all(session.processes, lambda: keep(kept, abstractor) if session.processes.main else None)
+                session.in_all(lambda: keep(kept, abstractor) if session.processes.main else None)
                 cache = rewriting_cache(flags, abstractor, stores)
             training_side, validation_side = environments(flags, abstractor, stores, cache)
             objective = ActorCriticTraining(
@@ -120,6 +121,10 @@ def start(flags: ReinforcementFlags) -> Start:
     return Start(agent, trained.vocabulary, extractor)
 
 
+def load_abstractor(flags: ReinforcementFlags, device: torch.device) -> Loaded | None:
+    return load(flags.abs_dir, nets=(ABSTRACTOR,), device=device) if flags.abs_dir else None
+
+
 def describe(flags: ReinforcementFlags, extractor: Meta, abstractor: Loaded | None) -> Meta:
     return {
         "net": AGENT,
@@ -137,10 +142,11 @@ def describe(flags: ReinforcementFlags, extractor: Meta, abstractor: Loaded | No
 
 def keep(directory: Path, abstractor: Loaded) -> None:
     """The agent's directory is complete: it carries the abstractor that it was trained over, and keeps it."""
-    if checkpoints(directory) and load(directory, nets=(ABSTRACTOR,)).digest() != abstractor.digest():
+    if not checkpoints(directory):
+        write_description(directory, abstractor.meta, abstractor.vocabulary)
+        write_checkpoint(directory, ABSTRACTOR, abstractor.network, 0, 0)
+    elif load(directory, nets=(ABSTRACTOR,)).digest() != abstractor.digest():
         raise UserError(f"{directory.parent} was started with another abstractor, which is kept in {directory}")
-    write_description(directory, abstractor.meta, abstractor.vocabulary)
-    write_checkpoint(directory, ABSTRACTOR, abstractor.network, 0, 0)
 
 
 def environments(

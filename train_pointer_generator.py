@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkpoints.directory import POINTER_GENERATOR
+from checkpoints.networks import POINTER_GENERATOR
 from data.flat_documents import FlatData
 from support.errors import run
 from support.flags import flag, parse
@@ -20,7 +20,7 @@ from training.supervised import MaximumLikelihood
 
 @dataclass(frozen=True, kw_only=True)
 class PointerGeneratorFlags(StartFlags):
-    coverage: bool = flag(False, "attend with a coverage vector and penalise looking twice")
+    coverage: bool = flag(False, "attend with a coverage vector and penalise attending twice")
     n_hidden: int = flag(256, "hidden units of each LSTM", source="B.3", at_least=1)
     max_art: int = flag(400, "words kept of an article", source="B.3", at_least=1)
     max_sum: int = flag(100, "words kept of a summary", source="B.3", at_least=1)
@@ -30,7 +30,7 @@ def main() -> None:
     flags = parse(PointerGeneratorFlags, __doc__ or "")
     with training_session(flags) as session:
         sizes = {"n_hidden": flags.n_hidden, "coverage": flags.coverage}
-        network, vocabulary, meta = start(flags, POINTER_GENERATOR, sizes, grows=("coverage",))
+        network, vocabulary, meta = session.in_all(lambda: start(flags, POINTER_GENERATOR, sizes, grows=("coverage",)))
         stores = session.open_stores()
         training, validation = (FlatData(store, vocabulary, flags.max_art, flags.max_sum) for store in stores)
         with session.directory(meta, vocabulary, stores):

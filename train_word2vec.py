@@ -18,8 +18,8 @@ class Flags:
     dim: int = flag(128, "dimensions", source="B.2", at_least=1)
     workers: int = flag(min(available_cores(), 16), "threads; one makes runs repeatable", at_least=1)
     epochs: int = flag(5, "passes over the text", at_least=1)
-    resume: bool = flag(False, "go on with the run that was ended in --path")
-    seed: int = flag(1, "start of the random numbers", at_least=0, below=2**32)
+    resume: bool = flag(False, "continue the interrupted run in --path")
+    seed: int = flag(1, "seed of the random numbers", at_least=0, below=2**32)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from data.store import TokenStore, open_store
 from inference.best_sentences import BaselineOutput, rouge_by_count
 from inference.output import DecodeDirectory
 from metrics.rouge import METRICS
-from metrics.summaries import escape
+from metrics.summaries import decoded_split, escape
 from support.errors import UserError, run
 from support.files import write_json
 from support.flags import flag, parse
@@ -36,11 +36,15 @@ def main() -> None:
     flags = parse(Flags, __doc__ or "")
     output = BaselineOutput(flags.decode_dir)
     if output.n_ext is None or "timing" not in output.log:
-        raise UserError(f"{flags.decode_dir} is no finished output of decode_baselines.py")
-    store = open_store(flags.data_dir, output.log["split"])
+        raise UserError(f"{output.path} is not a finished output of decode_baselines.py, by its log.json")
+    store = open_store(flags.data_dir, decoded_split(output.path))
     decoded = DecodeDirectory(output.path, output.n_ext).finished()
-    if len(decoded) != len(store):
-        raise UserError(f"{output.path} has {len(decoded)} of {len(store)} articles; decode with --resume first")
+    if missing := [article for article in range(len(store)) if article not in decoded]:
+        where = f"a line of alignment.jsonl or a file {missing[0]}.dec is missing"
+        raise UserError(f"{output.path} lacks {len(missing)} of {len(store)} articles: {where}; decode with --resume")
+    if len(decoded) > len(store):
+        advice = "give the data set that was decoded"
+        raise UserError(f"{output.path} has {len(decoded)} articles, {flags.data_dir} only {len(store)}; {advice}")
     scores = rouge_by_count(output, {article: _reference(store, article) for article in decoded})
     best = int(scores.mean(1).argmax()) + 1
     report(scores, best)

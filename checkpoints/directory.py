@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from checkpoints.networks import ABSTRACTOR, AGENT, FF_EXTRACTOR, POINTER_GENERATOR, RNN_EXTRACTOR
 from checkpoints.released_names import from_released, to_released
@@ -28,7 +29,9 @@ from support.memory import machine_memory
 
 Meta = dict[str, Any]
 
+_IMPOSSIBLE = 1e9  # for a weight that was trained; beyond it products through the layers overflow
 _BYTES = 4  # of a weight
+_KINDS = {"bidirectional": bool, "coverage": bool, "sentence_encoder": str}  # of net_args; all others are sizes
 _CHECKPOINT = re.compile(r"ckpt-(?P<metric>-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)-(?P<step>[0-9]+)")
 
 
@@ -60,7 +63,7 @@ class Loaded(NamedTuple):
 def build_network(meta: Meta, named: str | Path) -> nn.Module:
     """A new network; `named` is where the sizes come from."""
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _Unfilled():
             n_weights = sum(weight.numel() for weight in _network(meta).parameters())
         if n_weights * _BYTES > machine_memory():
             needed, there = (f"{size / 2**30:,.0f} GB" for size in (n_weights * _BYTES, machine_memory()))
@@ -72,22 +75,40 @@ def build_network(meta: Meta, named: str | Path) -> nn.Module:
         raise UserError(f"{named}: 'net_args' do not describe a {meta['net']} ({first_line(error)})") from None
 
 
+class _Unfilled(TorchFunctionMode):
+    """Weights without memory need no numbers; for normal ones torch would import its compiler, which takes seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func.__name__ == "normal_":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
 def _network(meta: Meta) -> nn.Module:
     net, sizes = meta["net"], meta["net_args"]
     if net == ABSTRACTOR:
-        return Abstractor(**sizes)
+        return Abstractor(**_checked(sizes))
     if net == RNN_EXTRACTOR:
-        return RnnExtractor(**sizes)
+        return RnnExtractor(**_checked(sizes))
     if net == FF_EXTRACTOR:
-        return FfExtractor(**sizes)
+        return FfExtractor(**_checked(sizes))
     if net == AGENT:
         if not isinstance(sizes, dict) or not {"abstractor", "extractor"} <= sizes.keys():
             raise ValueError("it names no 'abstractor' and 'extractor'")
         variant = meta.get("variant", "released")  # directories without the key come from the released code
-        return ActorCritic(**sizes["extractor"]["net_args"], recurrent_critic=variant == "paper")
+        return ActorCritic(**_checked(sizes["extractor"]["net_args"]), recurrent_critic=variant == "paper")
     if net == POINTER_GENERATOR:
-        return PointerGenerator(**sizes)
+        return PointerGenerator(**_checked(sizes))
     raise ValueError("a network of an unknown name")
+
+
+def _checked(sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Some networks could be built with sizes of another kind, but would not work."""
+    for name, value in sizes.items():
+        if type(value) is not _KINDS.get(name, int) or (type(value) is int and value < 1):
+            raise ValueError(f"{name} is {str(value)[:20]}")
+    return sizes
 
 
 def read_meta(directory: str | Path) -> Meta:
@@ -104,14 +125,15 @@ def load(directory: str | Path, *, nets: tuple[str, ...], device: torch.device |
     """The best checkpoint of a model directory whose network is one of `nets`."""
     directory, meta = Path(directory), read_meta(directory)
     if meta["net"] not in nets:
-        raise UserError(f"{directory} holds a {meta['net']}, but {' or '.join(nets)} is needed here")
+        found = str(meta["net"])[:40]
+        raise UserError(f"{directory} holds a {found} by its meta.json, but {' or '.join(nets)} is needed here")
     network = build_network(meta, directory / "meta.json")
     best = best_checkpoint(directory, highest=meta["net"] == AGENT)
     load_weights(network, meta["net"], read_checkpoint(best.path)["state_dict"], best.path)
-    vocabulary = Vocabulary.load(directory / ("agent_vocab.pkl" if meta["net"] == AGENT else "vocab.pkl"))
-    size = _embedding_size(meta)
+    words = directory / ("agent_vocab.pkl" if meta["net"] == AGENT else "vocab.pkl")
+    vocabulary, size = Vocabulary.load(words), _embedding_size(meta)
     if len(vocabulary) != size:
-        raise UserError(f"{directory}: the vocabulary has {len(vocabulary)} words but the network {size}")
+        raise UserError(f"{words} has {len(vocabulary)} words but the network {size}")
     return Loaded(network.to(device).eval(), vocabulary, meta, best.path.name)
 
 
@@ -123,11 +145,11 @@ def _embedding_size(meta: Meta) -> int:
 def load_weights(network: nn.Module, net: str, state: Mapping[str, Any], source: Path) -> None:
     try:
         network.load_state_dict(from_released(net, state))
-    except Exception as error:  # what is no tensor can raise almost anything
+    except Exception as error:  # what is not a tensor can raise almost anything
         raise UserError(f"{source} does not fit its meta.json ({str(error).splitlines()[-1].strip()})") from None
     for name, weight in network.state_dict().items():
-        if not weight.isfinite().all():
-            raise UserError(f"{source}: {name} holds numbers that are not finite; is it damaged?")
+        if not (weight.abs() < _IMPOSSIBLE).all():
+            raise UserError(f"{source}: {name} holds numbers that are not finite or too large; is it damaged?")
 
 
 def checkpoints(directory: str | Path) -> list[Checkpoint]:

@@ -4,25 +4,23 @@
                                      --tuning runs/cnndm/tuning
 
 writes it in the released layout, with the released names, shapes and file format, so that the released code
-loads it as well. The weights are rounded to half precision, which halves the files; `load_state_dict` turns
+loads it as well. Models can be added as they are finished: `--abs_dir` and `--ext_dir` alone write these two, from
+which reinforcement learning can begin on any machine; what is not named stays as it is, and so do files whose
+weights are the same. The weights are rounded to half precision, which halves the files; `load_state_dict` turns
 them into a network's own float32 again. What training needs beyond the weights stays behind.
 """
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checkpoints.directory import (
-    ABSTRACTOR,
-    AGENT,
-    RNN_EXTRACTOR,
-    best_checkpoint,
-    load,
-    read_checkpoint,
-    write_description,
-)
+import torch
+
+from checkpoints.directory import best_checkpoint, load, read_checkpoint, write_description
+from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
 from checkpoints.tensor_files import save_tensors
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json, write_json
@@ -30,20 +28,22 @@ from support.flags import flag, parse
 
 TUNED = ("rnn_ext.json", "rnn_ext_abs.json")
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
+NETS = {"": AGENT, "abstractor": ABSTRACTOR, "extractor": RNN_EXTRACTOR}  # part of the box -> its network
 RELEASED_MODELS = "https://github.com/ChenRocks/fast_abs_rl"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    model_dir: str = flag(help="directory that train_full_rl.py wrote, with its abstractor")
-    ext_dir: str = flag(help="directory of the rnn extractor that it began as")
+    model_dir: str | None = flag(None, "directory that train_full_rl.py wrote, with its abstractor")
+    abs_dir: str | None = flag(None, "directory of an abstractor, while there is no agent yet")
+    ext_dir: str | None = flag(None, "directory of the rnn extractor that the agent began as")
     tuning: str | None = flag(None, "folder of rnn_ext.json and rnn_ext_abs.json, by tune_n_ext.py, for these models")
-    out: str = flag(str(PRETRAINED), "directory to write; one that is there is replaced")
+    out: str = flag(str(PRETRAINED), "directory to write")
 
 
 def pretrained_directory() -> Path:
     """That of this project; whoever lacks it learns where models come from."""
-    if not PRETRAINED.is_dir():
+    if not (PRETRAINED / "meta.json").is_file():
         raise UserError(
             f"there is no model in {PRETRAINED}: train one (./reproduce.sh --data_dir D) or take the authors' "
             f"({RELEASED_MODELS}), and name its directory by --model_dir"
@@ -53,21 +53,44 @@ def pretrained_directory() -> Path:
 
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
-    out, agent = Path(flags.out).resolve(), Path(flags.model_dir)
-    if not flags.tuning and (out / "tuning").exists():
-        raise UserError(f"{out / 'tuning'} would be lost: name it by --tuning if it is of these models, or remove it")
+    out = Path(flags.out).resolve()
+    named = _named(flags, out)
     tuned = read_tuned(Path(flags.tuning)) if flags.tuning else {}
     with atomic_directory(out) as folder:
-        worst = max(
-            write_half(agent, folder, AGENT),
-            write_half(agent / "abstractor", folder / "abstractor", ABSTRACTOR),
-            write_half(Path(flags.ext_dir), folder / "extractor", RNN_EXTRACTOR),
-        )
+        if out.is_dir():
+            shutil.copytree(out, folder, dirs_exist_ok=True)
+        worst = max(write_half(source, folder / part, NETS[part]) for part, source in named.items())
+        _must_fit(folder, out)
         for name, content in tuned.items():
             (folder / "tuning").mkdir(exist_ok=True)
             write_json(folder / "tuning" / name, content)
         megabytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
     print(f"{out}: {megabytes:.1f} MB; rounding changed no weight by more than {worst:.1g}")
+
+
+def _named(flags: Flags, out: Path) -> dict[str, Path]:
+    """Part of the box -> the model directory that it is written from."""
+    if flags.model_dir and flags.abs_dir:
+        raise UserError("--model_dir brings its own abstractor: leave --abs_dir out")
+    if flags.abs_dir and (out / "meta.json").exists():
+        raise UserError(f"the agent in {out} goes with its own abstractor: name both by --model_dir")
+    if not flags.tuning and (out / "tuning").exists():
+        raise UserError(f"{out / 'tuning'} may not fit: name it by --tuning if it is of these models, or remove it")
+    abstractor = str(Path(flags.model_dir) / "abstractor") if flags.model_dir else flags.abs_dir
+    sources = {"": flags.model_dir, "abstractor": abstractor, "extractor": flags.ext_dir}
+    if not any(sources.values()):
+        raise UserError("nothing to write: name a model by --model_dir, --abs_dir or --ext_dir")
+    return {part: Path(source) for part, source in sources.items() if source}
+
+
+def _must_fit(folder: Path, out: Path) -> None:
+    """An agent has the sizes and words of the extractor that it began as; others were never one."""
+    if not ((folder / "meta.json").exists() and (folder / "extractor").exists()):
+        return
+    agent, extractor = load(folder, nets=(AGENT,)), load(folder / "extractor", nets=(RNN_EXTRACTOR,))
+    sizes = agent.meta["net_args"]["extractor"]["net_args"]
+    if sizes != extractor.meta["net_args"] or agent.vocabulary.words != extractor.vocabulary.words:
+        raise UserError(f"the agent for {out} did not begin as the extractor: name the right one by --ext_dir")
 
 
 def read_tuned(folder: Path) -> dict[str, Any]:
@@ -84,15 +107,35 @@ def write_half(source: Path, target: Path, net: str) -> float:
     model = load(source, nets=(net,))
     best = best_checkpoint(source, highest=net == AGENT)
     content = read_checkpoint(best.path)
-    rounded = {name: weight.half() for name, weight in content["state_dict"].items()}
+    weights = content["state_dict"]
+    rounded = {name: weight.half() for name, weight in weights.items()}
     if not all(bool(weight.isfinite().all()) for weight in rounded.values()):
         raise UserError(f"{best.path} has weights that half precision cannot hold")
     write_description(target, model.meta, model.vocabulary, "agent_vocab.pkl" if net == AGENT else "vocab.pkl")
-    kept: dict[str, Any] = {name: value for name, value in content.items() if name == "val_metric"}
-    (target / "ckpt").mkdir()
+    content = {name: value for name, value in content.items() if name == "val_metric"} | {"state_dict": rounded}
     path = target / "ckpt" / best.path.name
-    save_tensors(path, {**kept, "state_dict": rounded}, legacy=True)
-    return max(float((weight - rounded[name]).abs().max()) for name, weight in content["state_dict"].items())
+    if not _holds(path, content):
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir()
+        save_tensors(path, content, legacy=True)
+    return max(float((weight - rounded[name]).abs().max()) for name, weight in weights.items())
+
+
+def _holds(path: Path, content: dict[str, Any]) -> bool:
+    """A damaged file holds nothing, and is replaced."""
+    try:
+        return path.exists() and equal(read_checkpoint(path), content)
+    except UserError:
+        return False
+
+
+def equal(checkpoint: dict[str, Any], other: dict[str, Any]) -> bool:
+    ours, theirs = checkpoint["state_dict"], other["state_dict"]
+    return (
+        checkpoint.get("val_metric") == other.get("val_metric")
+        and ours.keys() == theirs.keys()
+        and all(torch.equal(weight, theirs[name]) for name, weight in ours.items())
+    )
 
 
 if __name__ == "__main__":

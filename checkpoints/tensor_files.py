@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ def save_tensors(path: Path, content: dict[str, Any], *, legacy: bool = False) -
 
 def load_tensors(path: str | Path) -> Any:
     try:
-        with open_file(path, "rb") as file:
+        with open_file(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about pickle protocols; an error tells what is wrong
             return torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None

@@ -7,8 +7,8 @@ batches are shuffled.  The order depends on the seed and the epoch alone; worker
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable, Iterable, Iterator
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -175,7 +175,7 @@ def training_batches(
 
 def validation_batches(
     data: BatchData[Batch], batch_size: int, workers: int = 0, rank: int = 0, world: int = 1
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """One pass in a fixed order, `data.together` batches at a time; every process gets every `world`-th of these."""
     batches = [
         part[start : start + batch_size]
@@ -228,7 +228,7 @@ def _load(collate: Callable[[Any], Batch], order: Iterator[Any], workers: int) -
         num_workers=workers,
         collate_fn=cast(Any, _as_is),
         generator=torch.Generator(),  # the global one stays as it is, also when a run resumes
-        worker_init_fn=_out_of_the_group,
+        worker_init_fn=_ignore_signals,
     )
     return iter(loader)
 
@@ -237,9 +237,10 @@ def _as_is(batch: Any) -> Any:
     return batch
 
 
-def _out_of_the_group(_worker: int) -> None:
-    """Ctrl-C and the like reach all of a process group; a worker must live until its trainer has saved."""
-    os.setpgrp()
+def _ignore_signals(_worker: int) -> None:
+    """Terminals and schedulers send them to every process of a job; a worker lives until its trainer has saved."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def join_pairs(batches: list[RewritingBatch]) -> RewritingBatch:

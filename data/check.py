@@ -1,6 +1,6 @@
 """`python -m data.check D`: says whether a data set is fit for training, and what to do where it is not.
 
-The exit code is 0 when it is usable, perhaps with remarks, 1 when something must be mended first, and 2 when
+The exit code is 0 when it is usable, perhaps with remarks, 1 when something must be fixed first, and 2 when
 there is no data set. A set without a train split is judged as one for decoding only.
 """
 
@@ -34,7 +34,7 @@ class Remark(NamedTuple):
 
 class Report(NamedTuple):
     splits: dict[str, Findings]
-    problems: list[Remark]  # to be mended before training
+    problems: list[Remark]  # to be fixed before training
     remarks: list[Remark]
 
 
@@ -80,11 +80,11 @@ def render(root: Path, report: Report) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     lines.append("(sentences, highlights and their words: average of an article)")
-    for title, items in (("to mend before training", report.problems), ("remarks", report.remarks)):
+    for title, items in (("to fix before training", report.problems), ("remarks", report.remarks)):
         if items:
             lines += ["", f"{title}:"]
             lines += [f"  {item.where:<6} {item.finding}\n         -> {item.advice}" for item in items]
-    verdict = "usable" if not report.problems else f"{len(report.problems)} to mend"
+    verdict = "usable" if not report.problems else f"{len(report.problems)} to fix"
     return "\n".join([*lines, "", f"{root}: {verdict}"])
 
 

@@ -34,7 +34,7 @@ def initial_embedding(
         raise UserError(f"{path} has {vectors.matrix.shape[1]} dimensions, the model needs {dim} (--emb_dim)")
     known = [(wanted[word], row) for row, word in enumerate(vectors.words) if word in wanted]
     if not any(index >= N_SPECIAL for index, _ in known):
-        raise UserError(f"{path} knows no word of the vocabulary; was it trained on other data?")
+        raise UserError(f"{path} has no word of the vocabulary; was it trained on other data?")
     ids, rows = np.array(known).T
     found = np.asarray(vectors.matrix[rows], np.float32)
     if not np.isfinite(found).all():

@@ -29,18 +29,29 @@ def read_gensim_model(path: Path) -> WordVectors:
         words = fields["index_to_key"] if "index_to_key" in fields else fields["index2word"]
         matrix = fields.get("vectors")
         if matrix is None:  # large arrays of the released files lie beside the model
-            matrix = np.load(f"{path}.wv.vectors.npy", mmap_mode="r", allow_pickle=False)
+            matrix = _read_array(Path(f"{path}.wv.vectors.npy"))
+    except UserError:
+        raise
     except OSError as error:
         raise UserError(f"{error.filename or path} cannot be read ({error.strerror or error})") from None
     except Exception as error:  # a broken pickle can raise almost anything
         raise UserError(f"{path} is not a word2vec model saved by gensim ({error!r})") from None
     if not isinstance(words, list) or not all(type(word) is str for word in words):
-        raise UserError(f"{path}: its words are no strings; is it a word2vec model saved by gensim?")
+        raise UserError(f"{path}: its words are not strings; is it a word2vec model saved by gensim?")
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind != "f":
-        raise UserError(f"{path}: its vectors are no matrix of numbers; is it a word2vec model saved by gensim?")
+        raise UserError(f"{path}: its vectors are not a matrix of numbers; is it a word2vec model saved by gensim?")
     if len(matrix) != len(words):
         raise UserError(f"{path} has {len(words):,} words but {len(matrix):,} vectors; is it damaged?")
     return WordVectors(words, matrix)
+
+
+def _read_array(path: Path) -> NDArray[Any]:
+    """Mapped, not read: of all words only those of a vocabulary are wanted."""
+    open_file(path, "rb").close()
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except Exception as error:  # numpy's advice is to trust it
+        raise UserError(f"{path} is not an array of word vectors ({type(error).__name__}); is it damaged?") from None
 
 
 class _Record(dict[Any, Any]):

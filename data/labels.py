@@ -18,8 +18,8 @@ from rapidfuzz.process import cdist
 
 from data.articles import article_path, count_articles, read_article, split_directory, write_article
 from support.files import remove_leftovers
+from support.locks import one_at_a_time
 from support.parallel import available_cores, map_pieces
-from support.turns import one_at_a_time
 
 _PIECE = 250  # articles labelled at a time by a worker
 

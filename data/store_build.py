@@ -25,8 +25,8 @@ from data.store_files import VERSION, StoreWriter, holds_words, is_current, writ
 from data.vocabulary import COUNTS_FILE, N_SPECIAL, SPECIAL_NAMES, read_word_counts, words_by_frequency
 from support.errors import UserError
 from support.files import atomic_directory
+from support.locks import one_at_a_time
 from support.parallel import available_cores, map_pieces
-from support.turns import one_at_a_time
 
 _PIECE = 500  # articles encoded at a time by a worker
 

@@ -42,7 +42,7 @@ class Vocabulary:
         ids = load_pickle(path)
         _check_table(path, ids, "ids")
         if len(ids) < N_SPECIAL or sorted(ids.values()) != list(range(len(ids))):
-            raise UserError(f"{path} is no vocabulary: its {len(ids)} ids must be 0, 1, 2, ..., each once")
+            raise UserError(f"{path} is not a vocabulary: its {len(ids)} ids must be 0, 1, 2, ..., each once")
         return cls(sorted(ids, key=ids.__getitem__))
 
     def save(self, path: str | Path) -> None:
@@ -60,7 +60,7 @@ def load_word_counts(data_dir: str | Path) -> Counter[str]:
     counts = read_word_counts(data_dir)
     if counts.keys() <= set(SPECIAL_NAMES):
         path = Path(data_dir) / COUNTS_FILE
-        raise UserError(f"{path} counts no word; `python -m data.count_words {data_dir}` builds it anew")
+        raise UserError(f"{path} counts no word; `python -m data.count_words {data_dir}` builds it again")
     return counts
 
 

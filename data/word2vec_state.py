@@ -52,11 +52,13 @@ class ResumeFile:
             if str(signature) == self.signature:
                 _copy(words, model.wv.vectors)
                 _copy(contexts, model.syn1neg)
+                if not 0 <= position <= len(keys):  # numpy would read beyond them
+                    raise ValueError("another generator")
                 model.random.set_state(("MT19937", keys, int(position)))
                 return int(done)
         except Exception as error:  # a damaged file can raise almost anything
-            raise UserError(f"{self.path} is damaged ({type(error).__name__}); delete it to start anew") from None
-        raise UserError(f"{self.path} is of other texts or flags; repeat those, or use a new --path")
+            raise UserError(f"{self.path} is damaged ({type(error).__name__}); delete it to start over") from None
+        raise UserError(f"{self.path} belongs to other texts or flags; use those again, or a new --path")
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)

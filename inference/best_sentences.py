@@ -42,6 +42,8 @@ class BaselineOutput:
             raise UserError(f"{self.path / 'log.json'} is not the log of a decode script")
         self.log: dict[str, Any] = log
         self.n_ext = log["n_ext"] if isinstance(log.get("n_ext"), int) else None
+        if self.n_ext is not None and not (self.path / f"output_{self.n_ext - 1}").is_dir():
+            raise UserError(f"{self.path / 'log.json'} has n_ext {self.n_ext}, but there is no such output_<number>")
         self._folders: dict[int, dict[int, str]] = {}
 
     def summaries(self, count: int) -> dict[int, list[str]]:

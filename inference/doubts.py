@@ -1,4 +1,4 @@
-"""Texts for which the models were not made: told in a line, never refused."""
+"""Texts that the models were not made for get a line of warning; none is refused."""
 
 from __future__ import annotations
 

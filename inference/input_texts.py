@@ -35,7 +35,7 @@ def _read(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_folder(folder: Path) -> Iterator[tuple[str, str]]:
-    """The texts directly in it, in the order of their names; what is no text there is told and left out."""
+    """The texts directly in it, in the order of their names; other files are named in a note and skipped."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise UserError(f"{folder} is a folder without a file")

@@ -35,7 +35,7 @@ Line = dict[str, Any]
 
 class DecodeDirectory:
     def __init__(self, path: str | Path, n_outputs: int | None = None) -> None:
-        """`n_outputs`: a file for each of so many sentences, instead of one for the summary."""
+        """`n_outputs`: a file for each of that many sentences, instead of one for the summary."""
         self.path, self.n_outputs = Path(path), n_outputs
 
     @property
@@ -63,7 +63,7 @@ class DecodeDirectory:
             if changed:
                 raise UserError(f"{log} was written with another {', '.join(changed)}; use another --path")
         elif files_in(self.path):
-            advice = "it has no log.json to resume" if resume else "--resume goes on with it"
+            advice = "it has no log.json to resume" if resume else "--resume continues it"
             raise UserError(f"{self.path} is not empty; {advice}, or give another --path")
         for folder in self.folders:
             folder.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ class DecodeDirectory:
     def finished(self) -> dict[int, Line]:
         """The alignment of the articles whose files are all there."""
         lines = {line["article"]: line for path in self._alignments() for line in _read_lines(path)}
-        present = [set(os.listdir(folder)) for folder in self.folders]
+        present = [{entry.name for entry in os.scandir(folder) if entry.is_file()} for folder in self.folders]
         return {article: line for article, line in lines.items() if self._is_whole(line, present)}
 
     def _is_whole(self, line: Line, present: list[set[str]]) -> bool:
@@ -97,7 +97,7 @@ class DecodeDirectory:
         return self.path / f"alignment.{rank}.jsonl"
 
     def append(self, rank: int, lines: Iterable[Line]) -> None:
-        with naming(self.part(rank)), open(self.part(rank), "a", encoding="utf-8") as file:
+        with naming(self.part(rank)), open_file(self.part(rank), "a", encoding="utf-8") as file:
             file.write("".join("\n" + json.dumps(line) for line in lines))  # first the end of a line that a kill cut
 
     def close(self, settings: dict[str, Any], timing: dict[str, Any] | None) -> None:
@@ -126,7 +126,7 @@ def _writable(text: str) -> str:
 
 
 def _read_lines(path: Path) -> list[Line]:
-    """The whole lines; a kill may have cut one, and whatever else is no line counts as not decoded."""
+    """The whole lines; a kill may have cut one, and whatever else is not a line counts as not decoded."""
     lines = []
     with open_file(path, encoding="utf-8", errors="replace") as file:
         texts = file.read().splitlines()

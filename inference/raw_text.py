@@ -180,7 +180,7 @@ def _sign(words: Sequence[str], place: int, before: Pair | None, after: Pair | N
 
 
 def _glued(previous_word: str, previous: str, word: str, text: str) -> bool:
-    """The rules of ordinary writing, for words that are no neighbours in the text."""
+    """The rules of ordinary writing, for words that are not neighbours in the text."""
     if previous in _CURRENCIES:
         return _is_amount(word)
     closes = text in _NO_SPACE_BEFORE or (word.startswith(("'", "’")) and not _is_amount(word[1:]))

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from checkpoints.directory import AGENT, Loaded
+from checkpoints.directory import Loaded
+from checkpoints.networks import AGENT
 from data.documents import Ints
 from data.store import TokenStore, open_store
 from inference.output import DecodeDirectory, Line
@@ -36,7 +37,7 @@ class SplitFlags(DeviceFlags):
     val: bool = flag(False, "decode the validation split")
     test: bool = flag(False, "decode the test split")
     split: str | None = flag(None, "or any split by its name", choices=("train", "val", "test"))
-    resume: bool = flag(False, "go on with what is in --path")
+    resume: bool = flag(False, "continue what is in --path")
     workers: int | None = flag(None, "processes on the CPU, one thread each (default: all cores)", at_least=1)
 
     def chosen_split(self) -> str:
@@ -49,9 +50,9 @@ class SplitFlags(DeviceFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeFlags(SplitFlags):
-    batch: int = flag(32, "articles that number their unknown words together", at_least=1)
-    batch_invariant: bool = flag(False, "every sentence numbers its own, so that --batch changes nothing")
-    max_dec_word: int = flag(30, "longest rewritten sentence", source="B.2", at_least=1, below=10**4)
+    batch: int = flag(32, "articles whose unknown words are numbered together", at_least=1)
+    batch_invariant: bool = flag(False, "number unknown words sentence by sentence: --batch does not change the output")
+    max_dec_word: int = flag(30, "most words of a rewritten sentence", source="B.2", at_least=1, below=10**4)
 
     def settings(self) -> dict[str, Any]:
         """As log.json has them."""

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from inference.readable import Readable
 from inference.summary_formats import Format
 from support.errors import UserError
-from support.files import atomic_file
+from support.files import atomic_file, open_file
 
 
 class Item(NamedTuple):
@@ -116,7 +116,7 @@ class _Journal:
                 self.values[str(key)] = str(value)
 
     def add(self, key: str, value: str) -> None:
-        with open(self._path, "a", encoding="ascii") as file:
+        with open_file(self._path, "a", encoding="ascii") as file:
             file.write(f"\n{json.dumps([key, value])}")
         self.values[key] = value
 

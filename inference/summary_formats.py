@@ -8,7 +8,8 @@ from textwrap import indent
 from typing import NamedTuple
 
 from inference.readable import Readable
-from inference.summary_page import FOOT, HEAD, section
+from inference.summary_page import HEAD, section
+from support.web_page import FOOT
 
 
 class Format(NamedTuple):

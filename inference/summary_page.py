@@ -13,6 +13,7 @@ from inference.raw_text import Written
 from inference.readable import Readable
 from inference.sentence_colours import STYLE, colour, marked
 from inference.summary import SummarySentence
+from support.web_page import head
 
 _STYLE = """
 :root { color-scheme: light; font: 16px/1.55 Georgia, serif; color: #222; background: #fff; }
@@ -35,15 +36,7 @@ _KEY = (
     'generated, <span class="replaced">dotted</span> ones stand for an unknown word and were taken from where the '
     "model looked; all others were copied. Point at a word to see how sure that is."
 )
-
-
-HEAD = (
-    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    f"<title>Summaries</title>\n<style>{_STYLE}{STYLE}</style>\n</head>\n<body>\n<h1>Summaries</h1>\n"
-    f'<p class="key">{_KEY}</p>\n'
-)
-FOOT = "\n</body>\n</html>\n"
+HEAD = head("Summaries", _STYLE + STYLE) + f'<h1>Summaries</h1>\n<p class="key">{_KEY}</p>\n'
 
 
 def section(shown: Readable) -> str:

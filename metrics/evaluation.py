@@ -35,7 +35,7 @@ class MetricFlags:
 
 
 def check_tools(flags: MetricFlags) -> None:
-    """Before any long work: what is missing is told at once."""
+    """Before any long work: what is missing is reported at once."""
     reasons = [official.why_unavailable() if flags.official else None]
     reasons.append(meteor.why_unavailable() if flags.meteor else None)
     for reason in filter(None, reasons):

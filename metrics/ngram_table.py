@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metrics.summaries import check_same_ids, decoded_split, read_summaries, unescape
+from metrics.summaries import check_same_ids, decoded_split, read_summaries, summary_folder, unescape
 from support.errors import UserError
 from support.files import read_json, write_json
 from support.flags import flag, parse
 from support.progress import progress
 
 ORDERS = (1, 2, 3, 4)
-REFERENCES = "reference summaries"
+REFERENCE_ROW = "reference summaries"
 
 
 class Count(NamedTuple):
@@ -39,7 +39,7 @@ def percentages(measure: Measure, systems: dict[str, Summaries], articles: Path)
             article, abstract = _read_article(articles / f"{i}.json")
             yield [words(unescape(summaries[i])) for summaries in systems.values()] + [abstract], article
 
-    return dict(zip([*systems, REFERENCES], ratios(measure, documents()), strict=True))
+    return dict(zip([*systems, REFERENCE_ROW], ratios(measure, documents()), strict=True))
 
 
 def ratios(measure: Measure, documents: Iterable[TextsAndArticle]) -> list[list[float]]:
@@ -58,17 +58,18 @@ def words(text: str) -> list[str]:
 @dataclass(frozen=True, kw_only=True)
 class Flags:
     folders: tuple[Path, ...] = flag(help="decode directory, or folder of .dec files", positional=True)
-    data_dir: str = flag(help="dataset root", env="DATA")
+    data_dir: str = flag(help="data set root", env="DATA")
     split: str | None = flag(None, "where no log.json names the split")
 
 
 def run_table(measure: Measure, name: str, description: str) -> None:
     """The command line: prints the table and writes <decode_dir>/<name>.json for each system."""
     flags = parse(Flags, description, prog=f"python -m metrics.{name}")
-    systems = {str(folder): read_summaries(_summary_folder(folder)) for folder in flags.folders}
+    outputs = {str(folder): summary_folder(folder) for folder in flags.folders}
+    systems = {system: read_summaries(output) for system, output in outputs.items()}
     first = str(flags.folders[0])
     for system, summaries in systems.items():
-        check_same_ids(systems[first], f"{first}/{{}}.dec", summaries, f"{system}/{{}}.dec")
+        check_same_ids(systems[first], f"{outputs[first]}/{{}}.dec", summaries, f"{outputs[system]}/{{}}.dec")
     articles = Path(flags.data_dir) / (flags.split or _common_split(flags.folders))
     rows = percentages(measure, systems, articles)
     for system, summaries in systems.items():
@@ -82,10 +83,6 @@ def table(rows: dict[str, list[float]], title: str) -> str:
     lines = [f"{title + ' (%)':<{width}}" + "".join(f"{f'{order}-gram':>9}" for order in ORDERS)]
     lines += [f"{name:<{width}}" + "".join(f"{value:9.1f}" for value in row) for name, row in rows.items()]
     return "\n".join(lines)
-
-
-def _summary_folder(folder: Path) -> Path:
-    return folder / "output" if (folder / "output").is_dir() else folder
 
 
 def _common_split(folders: Sequence[Path]) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from metrics.numbered_files import numbered_files
 from metrics.output_texts import as_lines, find_field, json_texts
-from metrics.summaries import Document, escape, read_text
+from metrics.summaries import Document, escape, read_text, summary_folder
 from support.errors import UserError
 
 _IDS = ("id", "doc_id", "article_id", "story_id", "example_id", "guid", "uid", "filename", "name", "index")
@@ -37,7 +37,7 @@ SUMMARIES = Kind(
     ("decoded", "decoded_summary", "prediction", "predicted", "predicted_summary", "pred", "hypothesis", "hyp",
      "candidate", "cand", "generated", "generated_summary", "output", "system_summary", "summary", "text"),
     ("dec", "hyp", "cand", "pred", "gen", "sys", "out", "sum"),
-    ("output", "decoded", "output_top*"),
+    ("decoded",),  # beside those of metrics.summaries.summary_folder
 )  # fmt: skip
 REFERENCES = Kind(
     "--ref_field",
@@ -85,11 +85,11 @@ def read_outputs(path: str | Path, kind: Kind = SUMMARIES, field: str = "") -> O
 
 
 def _read_folder(folder: Path, kind: Kind, field: str) -> Outputs:
-    below = [place for pattern in kind.folders for place in sorted(folder.glob(pattern)) if place.is_dir()]
-    if len(below) > 1 and below[0].name.startswith("output_top"):
-        raise UserError(f"{folder} holds {below[0].name} and {below[1].name}: name one of them")
+    below = next((folder / name for name in kind.folders if (folder / name).is_dir()), None)
     if below:
-        return _read_folder(below[0], kind, field)
+        return _read_folder(below, kind, field)
+    if kind is SUMMARIES:
+        folder = summary_folder(folder)
     files = numbered_files(folder, kind.marks)
     texts = [tuple(text for path in paths for text in _read_file(path, kind, field)) for paths in files.values()]
     return Outputs(folder, texts, list(map(str, files)))

@@ -34,8 +34,8 @@ _UNITS = 100_000  # ROUGE has five decimals: in whole units all sums are exact, 
 class Flags:
     a: str = flag(help="directory that was evaluated, or its scores.json", positional=True)
     b: str = flag(help="the system to compare with", positional=True)
-    samples: int = flag(100_000, "how many", source="Sec. 6.2", at_least=1)
-    seed: int = flag(0, "of the samples", at_least=0)
+    samples: int = flag(100_000, "bootstrap samples", source="Sec. 6.2", at_least=1)
+    seed: int = flag(0, "seed of the samples", at_least=0)
 
 
 class Comparison(NamedTuple):

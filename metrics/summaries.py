@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ _NAMES = {
     "dec": re.compile(r"(0|[1-9]\d*)\.dec", re.ASCII),
     "ref": re.compile(r"(0|[1-9]\d*)(?:\.[A-Z])?\.ref", re.ASCII),
 }
+_TOP = re.compile(r"output_top(\d+)", re.ASCII)
 _NAMED_AT_MOST = 3
 
 
@@ -37,8 +38,12 @@ def unescape(text: str) -> str:
 
 
 def read_documents(decode_dir: str | Path, ref_dir: str | Path) -> list[Document]:
-    """Pairs summaries and references by id, in the order of ids; a file without partner is an error."""
-    summaries, references = read_summaries(decode_dir), read_references(ref_dir)
+    return with_references(read_summaries(decode_dir), decode_dir, ref_dir)
+
+
+def with_references(summaries: Mapping[int, str], decode_dir: str | Path, ref_dir: str | Path) -> list[Document]:
+    """Pairs summaries and references by id, in the order of ids; one without partner is an error."""
+    references = read_references(ref_dir)
     check_same_ids(summaries, f"{decode_dir}/{{}}.dec", references, f"{ref_dir}/{{}}.ref")
     return [Document(i, summaries[i], tuple(references[i])) for i in sorted(summaries)]
 
@@ -50,6 +55,25 @@ def decoded_split(decode_dir: Path) -> str:
     if not isinstance(split, str):
         raise UserError(f"{decode_dir / 'log.json'} names no split: is this the output of a decode script?")
     return split
+
+
+def top_sentences(decode_dir: Path) -> int | None:
+    """How many sentences an article were evaluated, if eval_baselines.py chose them: n of output_top<n>."""
+    if not decode_dir.is_dir() or (decode_dir / "output").is_dir():
+        return None
+    folders = (entry.name for entry in decode_dir.iterdir() if entry.is_dir())
+    found = sorted(int(match[1]) for name in folders if (match := _TOP.fullmatch(name)))
+    if len(found) > 1:
+        names = " and ".join(f"output_top{n}" for n in found)
+        raise UserError(f"{decode_dir} holds {names}: name one of them, or keep just one")
+    return found[0] if found else None
+
+
+def summary_folder(path: Path) -> Path:
+    """Where a decode directory keeps its summaries; any other folder is its own."""
+    top = top_sentences(path)
+    output = path / ("output" if top is None else f"output_top{top}")
+    return output if output.is_dir() else path
 
 
 def read_summaries(folder: str | Path) -> dict[int, str]:

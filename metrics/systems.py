@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from metrics.evaluation import measure_meteor, measure_rouge
-from metrics.ngram_table import REFERENCES, TextsAndArticle, ratios, words
+from metrics.ngram_table import REFERENCE_ROW, TextsAndArticle, ratios, words
 from metrics.novelty import novel
 from metrics.repetition import repeated
 from metrics.scores import Scores
@@ -46,7 +46,7 @@ def measure_systems(
     if articles is not None:
         novelty = ratios(novel, progress(documents, "novelty", total=len(documents), unit="doc"))
     scores = [_score(documents, with_meteor, normalised) for documents in systems.values()]
-    columns = ([*systems, REFERENCES], map(lengths, texts), repetition, novelty, [*scores, None])
+    columns = ([*systems, REFERENCE_ROW], map(lengths, texts), repetition, novelty, [*scores, None])
     return [Measured(*row) for row in zip(*columns, strict=True)]
 
 

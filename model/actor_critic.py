@@ -36,8 +36,8 @@ class Episode(NamedTuple):
 
 
 def sample(scores: Tensor) -> Tensor:
-    """j_t ~ pi, for training."""
-    return torch.multinomial(scores.softmax(1), 1).squeeze(1)
+    """j_t ~ pi, for training. Scores that are not numbers become 0 here; the loss, which keeps them, ends the run."""
+    return torch.multinomial(scores.nan_to_num(0.0).softmax(1), 1).squeeze(1)
 
 
 def greedy(scores: Tensor) -> Tensor:

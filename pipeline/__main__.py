@@ -6,22 +6,19 @@
     python -m pipeline --pretrained --data_dir D      the rows that the shipped models give, without training
 
 Run it again after an interruption or a change: finished stages are not repeated unless their settings or the contents
-of their inputs changed, and training and decoding go on where they were. What a repeated stage replaces is kept in
-<runs>/replaced, logs are in <runs>/logs. A model that was trained elsewhere is taken as it is where its directory lies
-at <runs>/models/<name>. Table 2 needs --anonymized_dir, Table 3 --duc_dir.
+of their inputs changed, and training and decoding continue where they were. What a repeated stage replaces is kept in
+<runs>/replaced, logs are in <runs>/logs. A model that was trained elsewhere is used as it is if its directory is
+<runs>/models/<name>. Table 2 needs --anonymized_dir, Table 3 --duc_dir.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import fcntl
-import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pipeline.display import Display, clock, memory
 from pipeline.experiment import ROOT, System
@@ -32,72 +29,68 @@ from pipeline.stage import Stage, needs, with_needs
 from pipeline.stamps import Stamps, State
 from report.rows import MARKS, ROWS, SEE_ET_AL, THAN_SEE
 from support.errors import UserError, run
+from support.flags import flag, parse
+from support.locks import LOCK_FILE, one_at_a_time
 from support.parallel import available_cores
 
 _WAIT = 20  # seconds for the processes of a killed run to end
 
 
-def command_line() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="reproduce.sh", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: Path | None = flag(None, "data set root", env="DATA")
+    anonymized_dir: Path | None = flag(None, "the same with anonymized entities, for Table 2")
+    duc_dir: Path | None = flag(None, "DUC-2002, for Table 3")
+    runs: Path | None = flag(None, "folder of all results (default: runs/sample, or runs/<name of the data set>)")
+    preset: str | None = flag(
+        None, "sizes (default: sample without data, else paper; tiny is for tests)", choices=PRESETS
     )
-    add = parser.add_argument
-    add("--data_dir", "--data-dir", type=Path, default=os.environ.get("DATA"), help="data set root, or $DATA")
-    add("--anonymized_dir", "--anonymized-dir", type=Path, help="the same with anonymized entities, for Table 2")
-    add("--duc_dir", "--duc-dir", type=Path, help="DUC-2002, for Table 3")
-    add("--runs", type=Path, help="folder of all results (default: runs/sample, or runs/<name of the data set>)")
-    add("--preset", choices=PRESETS, help="sizes (default: sample without data, else paper; tiny is for tests)")
-    add("--split", choices=("val", "test"), help="what is summarised (default: test, or val without one)")
-    add("--pretrained", type=Path, nargs="?", const=ROOT / "pretrained", metavar="BOX", help="use shipped models")
-    add("--without", metavar="ROW,...", action="append", default=[], help="leave these rows out, as decode/ names them")
-    add("--system", metavar="NAME=FOLDER", action="append", default=[], help="outputs of another system, as a row")
-    add("--duc_system", "--duc-system", metavar="NAME=FOLDER", action="append", default=[], help="the same for Table 3")
-    add("--table", choices=TABLES, action="append", help="only what this table needs; repeatable")
-    add("--until", metavar="STAGE", help="only what this stage needs")
-    add("--only", metavar="STAGE,...", help="just these stages")
-    add("--force", metavar="STAGE", nargs="?", const="", help="repeat this stage, or all that were asked for")
-    add("--dry-run", "--dry_run", action="store_true", help="show the plan and estimated times")
-    add("--jobs", type=_at_least_1, default=min(2, available_cores()), help="stages at a time (default %(default)s)")
-    return parser
-
-
-def _at_least_1(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number of at least 1, not {text}")
-    return int(text)
+    split: str | None = flag(None, "what is summarised (default: test, or val without one)", choices=("val", "test"))
+    pretrained: Path | None = flag(
+        None, "use the shipped models of BOX (pretrained/ if it is not named)", metavar="BOX", bare=ROOT / "pretrained"
+    )
+    without: tuple[str, ...] = flag((), "rows to leave out, as decode/ names them", metavar="ROW,...", repeated=True)
+    system: tuple[str, ...] = flag((), "outputs of another system, as a row", metavar="NAME=FOLDER", repeated=True)
+    duc_system: tuple[str, ...] = flag((), "the same for Table 3", metavar="NAME=FOLDER", repeated=True)
+    table: tuple[str, ...] = flag((), "only what this table needs; repeatable", choices=TABLES, repeated=True)
+    until: str | None = flag(None, "only what this stage needs", metavar="STAGE")
+    only: str | None = flag(None, "just these stages", metavar="STAGE,...")
+    force: str | None = flag(None, "repeat this stage, or all that were asked for", metavar="STAGE", bare="")
+    dry_run: bool = flag(False, "show the plan and estimated times", spelling="--dry-run", also="--dry_run")
+    jobs: int = flag(min(2, available_cores()), "stages at a time", at_least=1)
 
 
 def main() -> int:
-    args = command_line().parse_args()
-    data = Path(args.data_dir).resolve() if args.data_dir else None
-    if args.pretrained and not data:
+    flags = parse(Flags, __doc__ or "", prog="reproduce.sh")
+    data = flags.data_dir.resolve() if flags.data_dir else None
+    if flags.pretrained and not data:
         raise UserError("--pretrained summarises a data set: give --data_dir")
-    if args.pretrained and args.anonymized_dir:
+    if flags.pretrained and flags.anonymized_dir:
         raise UserError("--pretrained trains nothing, but Table 2 needs models of its own: leave out --anonymized_dir")
-    if args.duc_system and not args.duc_dir:
+    if flags.duc_system and not flags.duc_dir:
         raise UserError("--duc_system summarises DUC-2002: give --duc_dir")
-    name = (data.name if data else "sample") + "-pretrained" * bool(args.pretrained)
-    runs = (args.runs or ROOT / "runs" / name).resolve()
-    preset = PRESETS[args.preset or ("paper" if data else "sample")]
+    name = (data.name if data else "sample") + "-pretrained" * bool(flags.pretrained)
+    runs = (flags.runs or ROOT / "runs" / name).resolve()
+    preset = PRESETS[flags.preset or ("paper" if data else "sample")]
     if data:
-        check_folders(data, *([] if args.pretrained else ["train", "val"]), *([args.split] if args.split else []))
+        check_folders(data, *([] if flags.pretrained else ["train", "val"]), *([flags.split] if flags.split else []))
     sources = Sources(
         data=data or runs / "data",
-        anonymized=_folder(args.anonymized_dir, "train", "val"),
-        duc=_folder(args.duc_dir, "test"),
-        split=args.split,
-        systems=dict(map(_system, args.system)),
-        duc_systems=dict(map(_system, args.duc_system)),
-        pretrained=args.pretrained and args.pretrained.resolve(),
-        without=_rows(args.without),
+        anonymized=_folder(flags.anonymized_dir, "train", "val"),
+        duc=_folder(flags.duc_dir, "test"),
+        split=flags.split,
+        systems=dict(map(_system, flags.system)),
+        duc_systems=dict(map(_system, flags.duc_system)),
+        pretrained=flags.pretrained.resolve() if flags.pretrained else None,
+        without=_rows(flags.without),
     )
     plan, stamps = make_plan(sources, runs, preset), Stamps(runs)
-    chosen = choose(plan, args.table, args.until, args.only, stamps, args.force)
-    if args.dry_run:
-        show_plan(chosen, stamps, args.jobs, preset.basis)
+    chosen = choose(plan, flags.table, flags.until, flags.only, stamps, flags.force)
+    forced = chosen if flags.force == "" else [_named(flags.force, chosen)] if flags.force else []
+    if flags.dry_run:
+        show_plan(chosen, stamps, flags.jobs, preset.basis, forced)
         return 0
-    forced = chosen if args.force == "" else [_named(args.force, chosen)] if args.force else []
-    return reproduce(chosen, forced, runs, args.jobs)
+    return reproduce(chosen, forced, runs, flags.jobs)
 
 
 def _rows(given: Sequence[str]) -> set[str]:
@@ -115,7 +108,7 @@ def _system(given: str) -> tuple[str, System]:
     if not (name and folder):
         raise UserError(f'--system {given}: give a name and a folder, such as "See et al."=outputs')
     if name in ROWS and (ROWS[name].made_by or ROWS[name].quoted):
-        raise UserError(f"--system {label}: the row {name} is made here; give another name")
+        raise UserError(f"--system {label}: the row {name} is one of ours; give another name")
     if not Path(folder).exists():
         raise UserError(f"--system {label}: {folder} does not exist")
     return name, System(label, Path(folder).resolve())
@@ -136,7 +129,7 @@ def _folder(given: Path | None, *splits: str) -> Path | None:
 
 def choose(
     plan: StagePlan,
-    tables: list[str] | None,
+    tables: Sequence[str],
     until: str | None,
     only: str | None,
     stamps: Stamps,
@@ -145,7 +138,7 @@ def choose(
     """A forced stage (all of them, if `force` is empty) is made here, so it needs what it is made of."""
     if only:
         return [_named(name, plan.stages) for name in only.split(",")]
-    targets = [_named(table_stage(table), plan.stages) for table in tables or ()]
+    targets = [_named(table_stage(table), plan.stages) for table in tables]
     targets += [_named(until, plan.stages)] if until else []
 
     def needs_nothing(stage: Stage) -> bool:
@@ -164,11 +157,13 @@ def _named(name: str, stages: Sequence[Stage]) -> Stage:
     raise UserError(f"there is no stage {name}; --dry-run lists them")
 
 
-def show_plan(stages: Sequence[Stage], stamps: Stamps, jobs: int, basis: str) -> None:
+def show_plan(
+    stages: Sequence[Stage], stamps: Stamps, jobs: int, basis: str, forced: Sequence[Stage]
+) -> None:
     open_stages: list[Stage] = []
     for stage in stages:
         state = stamps.state(stage)
-        if needs(stage, open_stages) and not stamps.needs_nothing(stage):
+        if stage in forced or (needs(stage, open_stages) and not stamps.needs_nothing(stage)):
             state = State.NEW
         if state not in (State.DONE, State.FOUND):
             open_stages.append(stage)
@@ -196,7 +191,7 @@ def reproduce(stages: Sequence[Stage], forced: Sequence[Stage], runs: Path, jobs
         failed = Runner(runs, jobs, lock, display).run(stages, forced)
     if failed:
         names = ", ".join(stage.name for stage in failed)
-        raise UserError(f"{names} failed, see above; once that is mended, the same command goes on from here")
+        raise UserError(f"{names} failed, see above; once that is fixed, the same command continues from here")
     for stage in stages:
         if stage.prints and stage.name != "check":
             print(f"\n{Path(stage.prints).read_text(encoding='utf-8').rstrip()}")
@@ -207,23 +202,12 @@ def reproduce(stages: Sequence[Stage], forced: Sequence[Stage], runs: Path, jobs
     return 0
 
 
-@contextlib.contextmanager
-def in_use(runs: Path) -> Iterator[IO[str]]:
+def in_use(runs: Path) -> AbstractContextManager[int]:
     """One run at a time; the processes of a killed one are given some seconds to end."""
     runs.mkdir(parents=True, exist_ok=True)
-    with open(runs / ".lock", "w") as lock:
-        until = time.monotonic() + _WAIT
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise UserError(
-                        f"another run is at work in {runs}; wait for its end, or give other --runs"
-                    ) from None
-                time.sleep(0.2)
-        yield lock
+    busy = f"another run is at work in {runs}"
+    waiting = f"{busy}: waiting {_WAIT} s in case it is just ending"
+    return one_at_a_time(runs / LOCK_FILE, waiting, _WAIT, f"{busy}; wait for its end, or give other --runs")
 
 
 if __name__ == "__main__":

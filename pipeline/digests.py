@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.stage import matches
 from support.errors import UserError
-from support.files import read_json, write_json
+from support.files import open_file, read_json, write_json
 
 _BLOCK = 1 << 20
 
@@ -65,7 +65,7 @@ def _read(pattern: str) -> str:
     digest, n = hashlib.blake2b(digest_size=12), 0
     for n, (name, file) in enumerate(_files(pattern), 1):  # noqa: B007
         digest.update(f"{name} {file.stat().st_size}\n".encode("utf-8", "surrogateescape"))
-        with open(file, "rb") as content:
+        with open_file(file.path if isinstance(file, os.DirEntry) else file, "rb") as content:
             while block := content.read(_BLOCK):
                 digest.update(block)
     return digest.hexdigest() if n else ""

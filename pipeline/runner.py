@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from pipeline.display import Display, clock, memory
 from pipeline.experiment import ROOT
@@ -55,7 +54,7 @@ class Job:
 
 
 class Runner:
-    def __init__(self, runs: Path, jobs: int, lock: IO[str], display: Display) -> None:
+    def __init__(self, runs: Path, jobs: int, lock: int, display: Display) -> None:
         """Processes inherit the lock: the folder is in use as long as one of them lives."""
         self.runs, self.jobs, self.lock, self.display = runs, jobs, lock, display
         self.stamps = Stamps(runs)
@@ -105,7 +104,7 @@ class Runner:
         state = State.OLD if forced else self.stamps.state(stage)
         if state == State.FOUND:
             self.stamps.adopt(stage)
-            self.display.line(f"{time.strftime('%H:%M:%S')}  {stage.name:<34} {'':>15}  found, and taken as it is")
+            self.display.line(f"{time.strftime('%H:%M:%S')}  {stage.name:<34} {'':>15}  found, and used as it is")
         if state in (State.DONE, State.FOUND):
             return True
         alone = stage.alone or any(job.stage.alone for job in self.running)
@@ -131,7 +130,7 @@ class Runner:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
-                pass_fds=[self.lock.fileno()],
+                pass_fds=[self.lock],
                 preexec_fn=_die_with_parent,
             )
         return Job(stage, process, log, before)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pipeline.digests import Digests
 from pipeline.stage import Stage, matches
 from support.errors import UserError
-from support.files import read_json, write_json
+from support.files import is_number, read_json, write_json
 from training.record import TrainingRecord
 
 
@@ -140,7 +140,7 @@ class Stamps:
         path = self._path(stage)
         stamp = read_json(path) if path.exists() else {}
         numbers = [stamp.get(name, 0) for name in Usage._fields] if isinstance(stamp, dict) else [None]
-        whole = all(isinstance(number, int | float) for number in numbers)
+        whole = all(map(is_number, numbers))
         if not whole or ("inputs" in stamp) != ("settings" in stamp):
             raise UserError(f"{path} is damaged: remove it, and the stage is repeated (a finished model is adopted)")
         return stamp

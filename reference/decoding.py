@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from data.collate import collate_articles, collate_sources
 from data.documents import Ints
@@ -145,9 +146,10 @@ def _result(hypothesis: PlainHypothesis) -> tuple[list[int], list[int], float]:
     return [word for word, _ in pairs], [place for _, place in pairs], hypothesis.score
 
 
-def plain_rerank(hypotheses: list[list[tuple[list, float]]]) -> tuple[int, ...]:
+def plain_rerank(hypotheses: list[list[tuple[list[str], float]]]) -> tuple[int, ...]:
     """All combinations of (words, score)."""
-    best, best_key = None, None
+    best: tuple[int, ...] = ()
+    best_key: tuple[bool, int, float] | None = None
     for places in itertools.product(*(range(len(sentence)) for sentence in hypotheses)):
         chosen = [sentence[place] for sentence, place in zip(hypotheses, places, strict=True)]
         counts = Counter(pair for words, _ in chosen for pair in itertools.pairwise(words))
@@ -162,17 +164,20 @@ def plain_rerank(hypotheses: list[list[tuple[list, float]]]) -> tuple[int, ...]:
 
 def plain_summaries(summarizer: Summarizer, store: TokenStore, articles: Ints) -> list[Summary]:
     """What `summarizer.summarize` returns, without scores: article by article, then a batch of articles."""
-    options, agent = summarizer.options, summarizer.extractor.network
-    found, word_map = [], store.map_to(summarizer.extractor.vocabulary)
+    options, extractor = summarizer.options, summarizer.extractor
+    assert extractor is not None and isinstance(extractor.network, ActorCritic)
+    found, word_map = [], store.map_to(extractor.vocabulary)
     for start in range(0, len(articles), options.batch):
         batch = articles[start : start + options.batch]
-        chosen = [plain_extract(agent, store, word_map, a, options.n_sentences) for a in batch]
+        chosen = [plain_extract(extractor.network, store, word_map, a, options.n_sentences) for a in batch]
         found += _plain_rewritten(summarizer, store, batch, chosen)
     return found
 
 
 @torch.no_grad()
-def plain_extract(agent: ActorCritic, store: TokenStore, word_map, article: int, n: int | None) -> list[int]:
+def plain_extract(
+    agent: ActorCritic, store: TokenStore, word_map: NDArray[np.int32], article: int, n: int | None
+) -> list[int]:
     batch = collate_articles(store, word_map, np.array([article]))
     h = encode_article(agent, batch.words)[None]
     episode = agent.act(agent.remember(h, torch.ones(h.shape[:2], dtype=torch.bool)), greedy, n)
@@ -182,8 +187,9 @@ def plain_extract(agent: ActorCritic, store: TokenStore, word_map, article: int,
 def _plain_rewritten(
     summarizer: Summarizer, store: TokenStore, articles: Ints, chosen: list[list[int]]
 ) -> list[Summary]:
-    options, abstractor = summarizer.options, summarizer.abstractor.network
-    vocabulary = summarizer.abstractor.vocabulary
+    options, loaded = summarizer.options, summarizer.abstractor
+    assert loaded is not None and isinstance(loaded.network, Abstractor)
+    abstractor, vocabulary = loaded.network, loaded.vocabulary
     firsts = store.articles.document_offsets[articles]
     sentences = np.array([first + j for first, own in zip(firsts, chosen, strict=True) for j in own])
     sources = collate_sources(store, store.map_to(vocabulary), sentences, len(vocabulary), shared=True)
@@ -200,9 +206,9 @@ def _plain_rewritten(
             [([source[at] if w == UNK else words[w] for w, at in zip(h[0], h[1], strict=True)], h[2]) for h in own]
         )
     summaries, rows = [], iter(texts)
-    for article, own in zip(articles.tolist(), chosen, strict=True):
-        mine = [next(rows) for _ in own]
-        places = plain_rerank([s[: n_candidates(len(mine))] for s in mine]) if options.beam > 1 else [0] * len(mine)
+    for article, extracted in zip(articles.tolist(), chosen, strict=True):
+        mine = [next(rows) for _ in extracted]
+        places = plain_rerank([s[: n_candidates(len(mine))] for s in mine]) if options.beam > 1 else (0,) * len(mine)
         best = [s[place][0] for s, place in zip(mine, places, strict=True)]
-        summaries.append(Summary(article, [SummarySentence(w, j, None) for w, j in zip(best, own, strict=True)]))
+        summaries.append(Summary(article, [SummarySentence(w, j, None) for w, j in zip(best, extracted, strict=True)]))
     return summaries

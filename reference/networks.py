@@ -6,19 +6,26 @@ Slow on purpose. The tests compare the batched networks with these, and the benc
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
+from model.abstractor import Abstractor
+from model.attention import AdditiveAttention
 from model.batches import ArticleBatch, ExtractionBatch, RewritingBatch, SourceBatch
+from model.extractor import FfExtractor, HierarchicalEncoder, RnnExtractor
+from model.pointer import PointerDecoder, State
+
+RewritingState = tuple[Tensor, Tensor, Tensor, Tensor]  # keys (B, S, H), hidden and cell state (B, H), output (B, E)
 
 
-def split_articles(articles: ArticleBatch) -> list[torch.Tensor]:
+def split_articles(articles: ArticleBatch) -> list[Tensor]:
     """Each article's own (N, W) matrix of word ids."""
     rows = articles.words.split(articles.counts.tolist())
     widths = articles.widths.split(articles.counts.tolist())
     return [words[:, : int(width[0])] for words, width in zip(rows, widths, strict=True)]
 
 
-def encode_article(network, words):
+def encode_article(network: HierarchicalEncoder, words: Tensor) -> Tensor:
     """(N, W) ids -> h (N, 2H)"""
     embedded = network.sentence_encoder.embedding(words).transpose(1, 2)
     codes = [conv(embedded).relu().max(2).values for conv in network.sentence_encoder.convolutions]
@@ -28,12 +35,14 @@ def encode_article(network, words):
     return h[0]
 
 
-def attend(attention, memory, query):
+def attend(attention: AdditiveAttention, memory: Tensor, query: Tensor) -> Tensor:
     """v^T tanh(W_1 h_j + W_2 q) for one query -> (N,)"""
     return torch.tanh(memory @ attention.key_weight + query @ attention.query_weight) @ attention.v
 
 
-def pointer_scores(decoder, memory, previous, state):
+def pointer_scores(
+    decoder: PointerDecoder, memory: Tensor, previous: Tensor, state: State
+) -> tuple[Tensor, State]:
     """One decoding step (Eq. 1-5) for one article; memory: (N, 2H), previous: (2H,)"""
     z, state = decoder.lstm(previous[None, None], state)
     z = z[0, 0]
@@ -42,15 +51,16 @@ def pointer_scores(decoder, memory, previous, state):
     return attend(decoder.pointing, memory, e), state
 
 
-def first_state(decoder):
+def first_state(decoder: PointerDecoder) -> State:
     return decoder.initial_h[:, None].contiguous(), decoder.initial_c[:, None].contiguous()
 
 
-def rnn_extractor_losses(network, batch: ExtractionBatch):
+def rnn_extractor_losses(network: RnnExtractor, batch: ExtractionBatch) -> Tensor:
     losses = []
     for words, targets in zip(split_articles(batch.articles), batch.targets, strict=True):
         h = encode_article(network, words)
-        state, previous = first_state(network.pointer), network.pointer.initial_input
+        state = first_state(network.pointer)
+        previous: Tensor = network.pointer.initial_input
         for target in targets[targets >= 0]:
             scores, state = pointer_scores(network.pointer, h, previous, state)
             losses.append(F.cross_entropy(scores[None], target[None]))
@@ -58,13 +68,13 @@ def rnn_extractor_losses(network, batch: ExtractionBatch):
     return torch.stack(losses)
 
 
-def ff_logits(network, words):
+def ff_logits(network: FfExtractor, words: Tensor) -> Tensor:
     h = encode_article(network, words)
     x = torch.tanh(network.document(h.mean(0)))
     return network.sentence_score(h).squeeze(1) + h @ x
 
 
-def abstractor_losses(network, batch: RewritingBatch):
+def abstractor_losses(network: Abstractor, batch: RewritingBatch) -> Tensor:
     """Builds the whole distribution over the extended vocabulary at every step; losses step by step."""
     state = initial_state(network, batch.source)
     losses = []
@@ -75,8 +85,7 @@ def abstractor_losses(network, batch: RewritingBatch):
     return torch.cat(losses)
 
 
-def initial_state(network, source: SourceBatch):
-    """-> keys (B, S, H), hidden and cell states, fed-back output"""
+def initial_state(network: Abstractor, source: SourceBatch) -> RewritingState:
     encoder = network.encoder
     embedded = network.embedding(source.words)
     packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source.lengths, batch_first=True, enforce_sorted=False)
@@ -91,7 +100,9 @@ def initial_state(network, source: SourceBatch):
     return keys, h, c, network.projection(torch.cat([h, mean], 1))
 
 
-def dense_step(network, source: SourceBatch, words, state):
+def dense_step(
+    network: Abstractor, source: SourceBatch, words: Tensor, state: RewritingState
+) -> tuple[Tensor, Tensor, RewritingState]:
     """-> log P (B, X), attention (B, S), state"""
     keys, h, c, output = state
     x = torch.cat([network.embedding(words), output], 1)

@@ -46,7 +46,7 @@ class PlainDecoder:
         h, c = network.decoder(x[None], (self.h[None], self.c[None]))
         self.h, self.c = h[0], c[0]
         hidden = self.outputs @ attention.key_weight + self.h @ attention.query_weight + attention.bias
-        if network.coverage:
+        if attention.coverage_weight is not None:
             hidden = hidden + self.coverage[:, None] * attention.coverage_weight
         a = (torch.tanh(hidden) @ attention.v).softmax(0)
         self.context = a @ self.outputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import nn
 
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic
@@ -31,7 +32,7 @@ def random_source(seed: int, batch: int, vocab_size: int = 20, n_extra: int = 4,
 
 
 def paper_sizes(vocab_size: int, words: int = 17) -> tuple[ActorCritic, Abstractor]:
-    """Networks of the paper's sizes with random weights; sentences end after about so many words."""
+    """Networks of the paper's sizes with random weights; sentences end after about that many words."""
     torch.manual_seed(0)
     agent, abstractor = ActorCritic(vocab_size=vocab_size).eval(), Abstractor(vocab_size).eval()
     _add_clock(abstractor, words)
@@ -41,14 +42,15 @@ def paper_sizes(vocab_size: int, words: int = 17) -> tuple[ActorCritic, Abstract
 @torch.no_grad()
 def _add_clock(abstractor: Abstractor, words: int) -> None:
     """Decoder unit 0 counts steps from a start that differs by sentence; beyond a limit END is certain."""
-    cell, H = abstractor.decoder[0], abstractor.attention.query_weight.size(0)
+    cell, (first, _, last) = abstractor.decoder[0], abstractor.projection
+    assert isinstance(cell, nn.LSTMCell) and isinstance(first, nn.Linear) and isinstance(last, nn.Linear)
+    H = cell.hidden_size
     pace = 0.03
     for gate, bias in enumerate((10.0, 10.0, pace, 10.0)):  # input, forget, cell, output
         for weight in (cell.weight_ih, cell.weight_hh):
             weight[gate * H].zero_()
         cell.bias_ih[gate * H], cell.bias_hh[gate * H] = bias, 0.0
     abstractor.initial_c.weight[0] = 1.5 * pace * torch.randn(abstractor.initial_c.in_features)
-    first, last = abstractor.projection[0], abstractor.projection[2]
     first.weight[0].zero_()
     first.weight[0, 0] = 200.0
     first.bias[0] = -200.0 * float(math.tanh(pace * (words + 4)))

@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import PercentFormatter
 
-from report.runs import REFERENCE
+from metrics.ngram_table import REFERENCE_ROW
 from support.files import atomic_file
 
 Metrics = Sequence[Mapping[str, float]]  # lines of metrics.jsonl
@@ -178,7 +178,7 @@ def _bars(rows: Mapping[str, Sequence[float]], ticks: Sequence[str], x_label: st
         panel = figure.subplots()
         places, width = np.arange(len(ticks)), 0.8 / len(rows)
         for k, (name, values) in enumerate(rows.items()):
-            colour = SERIES[-1] if name == REFERENCE else SERIES[k]
+            colour = SERIES[-1] if name == REFERENCE_ROW else SERIES[k]
             panel.bar(places + (k - (len(rows) - 1) / 2) * width, values, width * 0.92, label=name, color=colour)
         step = -(-len(ticks) // _MOST_TICKS)
         panel.set_xticks(places[::step], ticks[::step])

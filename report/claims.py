@@ -20,10 +20,11 @@ from metrics.ngram_table import ORDERS
 from metrics.rouge import METRICS
 from report.human_eval.kit import QUESTIONS
 from report.rows import ANONYMIZED, DUC, FLAT_ROW, METRIC_LABELS, MODEL_LABELS, ORIGINAL, SEE_ET_AL, SIGNIFICANT
-from report.runs import BATCHING, Reproduction, command_line, reproduction
+from report.runs import BATCHING, Reproduction, RunsFlags
 from report.tables import FULL_MODEL, percent
 from support.errors import run
 from support.files import write_json
+from support.flags import parse
 
 _ALL = (*METRICS, "meteor")
 _FULL, _RERANKED = "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank"
@@ -259,12 +260,12 @@ def _p(p: float) -> str:
 
 
 def main() -> None:
-    args = command_line("claims", __doc__ or "").parse_args()
-    claims = check_claims(reproduction(args))
+    flags = parse(RunsFlags, __doc__ or "", prog="python -m report.claims")
+    claims = check_claims(flags.reproduction())
     width = max(len(verdict.value) for verdict in Verdict)
     for claim in claims:
         print(f"{claim.verdict.value.upper():<{width}}  {claim.text} ({claim.section})\n{'':<{width}}  {claim.figures}")
-    write_json(args.runs / "claims.json", [claim.to_json() for claim in claims])
+    write_json(flags.runs / "claims.json", [claim.to_json() for claim in claims])
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ novel if its article lacks it (Sec. 7.1).
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from data.articles import Article, article_path, count_articles, read_article, split_directory
 from data.labels import proxy_labels
@@ -22,13 +21,14 @@ from metrics.rouge import score_documents
 from metrics.summaries import escape
 from sample.corpus import VOCABULARY_SIZE
 from support.errors import UserError, run
+from support.flags import flag, parse
 from support.progress import progress
 
 Row = tuple[str, str]
 
 
 def corpus_report(data_dir: str, split: str, vsize: int, limit: int | None = None) -> list[Row]:
-    """Names and values of all figures, in the order of printing; `limit` reads only so many articles."""
+    """Names and values of all figures, in the order of printing; of the first `limit` articles."""
     total = count_articles(split_directory(data_dir, split))
     indices = progress(range(min(total, limit or total)), f"reading {split}", total)
     articles = [read_article(article_path(data_dir, split, index)) for index in indices]
@@ -99,12 +99,8 @@ def _lines(sentences: list[str]) -> str:
     return escape("\n".join(sentences))
 
 
-def _mean(values: list[int]) -> float:
-    return sum(values) / len(values)
-
-
 def _spread(values: list[int]) -> str:
-    return f"{_mean(values):.1f}  (min {min(values)}, max {max(values)})"
+    return f"{sum(values) / len(values):.1f}  (min {min(values)}, max {max(values)})"
 
 
 def _percent(flags: Iterable[bool]) -> str:
@@ -117,15 +113,16 @@ def _shares(values: Iterable[int]) -> str:
     return "  ".join(f"{value}: {100 * counts[value] / counts.total():.1f}%" for value in sorted(counts))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    data_dir: str = flag(help="data set root", env="DATA", positional=True)
+    split: str = flag("test", "train, val or test")
+    vsize: int = flag(VOCABULARY_SIZE, "size of the vocabulary", at_least=1)
+    limit: int | None = flag(None, "read only this many articles", at_least=1)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m report.corpus", description=__doc__)
-    parser.add_argument("data_dir", nargs="?", default=os.environ.get("DATA"), help="data set root, or $DATA")
-    parser.add_argument("--split", default="test", help="train, val or test (default)")
-    parser.add_argument("--vsize", type=int, default=VOCABULARY_SIZE, help="known words (%(default)s)")
-    parser.add_argument("--limit", type=int, help="read only so many articles")
-    flags = parser.parse_args()
-    if not flags.data_dir:
-        raise UserError("which data set? give its directory, or set $DATA")
+    flags = parse(Flags, __doc__ or "", prog="python -m report.corpus")
     rows = corpus_report(flags.data_dir, flags.split, flags.vsize, flags.limit)
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:<{width}}  {value}" for name, value in rows))

@@ -9,31 +9,33 @@ the number of extracted sentences and how often the agent stops.
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 from report.charts import Metrics, has_curve, learning_curves, picture
 from report.rows import MODEL_LABELS
 from support.errors import UserError, run
+from support.flags import flag, parse
 from training.metrics_log import read_metrics
 
 FORMATS = (".png", ".svg")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    model_dirs: tuple[Path, ...] = flag(help="the --path of a train script; several share a picture", positional=True)
+    out: Path | None = flag(None, "png or svg file (default: learning_curve.png in the first directory)")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m report.curve", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("model_dir", nargs="+", type=Path, help="the --path of a train script; several share a picture")
-    parser.add_argument("--out", type=Path, help="png or svg file (default: learning_curve.png in the first directory)")
-    args = parser.parse_args()
-    out = args.out or args.model_dir[0] / "learning_curve.png"
+    flags = parse(Flags, __doc__ or "", prog="python -m report.curve")
+    out = flags.out or flags.model_dirs[0] / "learning_curve.png"
     if out.suffix not in FORMATS:
         raise UserError(f"--out {out} must end in {' or '.join(FORMATS)}")
     if not out.parent.is_dir():
         raise UserError(f"--out {out}: its folder does not exist")
-    runs = [logged(path) for path in args.model_dir]
-    titles = [MODEL_LABELS.get(path.name, path.name) for path in args.model_dir] if len(runs) > 1 else [""]
+    runs = [logged(path) for path in flags.model_dirs]
+    titles = [MODEL_LABELS.get(path.name, path.name) for path in flags.model_dirs] if len(runs) > 1 else [""]
     picture(learning_curves(list(zip(titles, runs, strict=True))), out)
     print(out)
 

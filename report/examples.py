@@ -35,18 +35,16 @@ class Example(NamedTuple):
     systems: list[System]
 
 
-def choose_examples(
-    runs: Reproduction, count: int, articles: Sequence[int] | None = None, seed: int = 0
-) -> list[Example]:
+def choose_examples(runs: Reproduction, count: int, articles: Sequence[int] = (), seed: int = 0) -> list[Example]:
     """Of the given articles, or drawn at random among all with several extracted sentences: none is picked for its
     looks."""
     shown = _shown(runs)
     if not (runs.articles and shown):
         if articles:
-            raise UserError("examples need the articles (--data_dir) and a decoded system that tells its sentences")
+            raise UserError("examples need the articles (--data_dir) and a decoded system that records its sources")
         return []
     first = next(iter(shown.values()))
-    for article in articles or ():
+    for article in articles:
         if article not in first.sources:
             raise UserError(f"{first.path} has no article {article} to show")
     several = [article for article, sources in sorted(first.sources.items()) if len(sources) > 1]

@@ -9,29 +9,32 @@ Without --data_dir the parts that look into the articles are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from string import Template
 
-from inference.sentence_colours import STYLE
-from metrics.ngram_table import ORDERS
+from inference.sentence_colours import STYLE as SENTENCE_COLOURS
+from metrics.ngram_table import ORDERS, REFERENCE_ROW
 from report import charts, layout
 from report.claims import Claim, Verdict, check_claims
 from report.examples import choose_examples, example_html
+from report.html_page import html_page
 from report.rows import MODEL_LABELS, MODELS, ROWS, SEE_ET_AL
-from report.runs import REFERENCE, Reproduction, command_line, reproduction
+from report.runs import Reproduction, RunsFlags
 from report.tables import OF_THE_PAPER, TABLES
 from support.errors import run
 from support.files import atomic_file
+from support.flags import flag, parse
 from training.metrics_log import read_metrics
 
-_TEMPLATE = Path(__file__).with_name("page.html")
+_STYLE = Path(__file__).with_name("page.css")
+_TITLE = "Fast Abstractive Summarization with Reinforce-Selected Sentence Rewriting"
 _EXTRACTING = ("lead3", "ff_ext", "rnn_ext", "rnn_ext_rl", "rnn_ext_abs_rl")
 _COUNTING = ("rnn_ext_rl", "rnn_ext_abs_rl")
 _SYMBOLS = {Verdict.HOLDS: ("✓", "holds"), Verdict.FAILS: ("✗", "fails"), Verdict.UNKNOWN: ("–", "unknown")}
 
 
-def page(runs: Reproduction, n_examples: int, articles: Sequence[int] | None = None) -> str:
+def page(runs: Reproduction, n_examples: int, articles: Sequence[int] = ()) -> str:
     """`articles` are the examples, instead of `n_examples` that are drawn."""
     sections = {
         "Claims": _claims(check_claims(runs)),
@@ -46,14 +49,14 @@ def page(runs: Reproduction, n_examples: int, articles: Sequence[int] | None = N
     filled = {title: content for title, content in sections.items() if content}
     body = "".join(f'<section id="{_id(title)}"><h2>{title}</h2>{text}</section>' for title, text in filled.items())
     links = "".join(f'<a href="#{_id(title)}">{title}</a>' for title in filled)
-    template = Template(_TEMPLATE.read_text(encoding="utf-8"))
-    return template.substitute(colours=STYLE, subtitle=_subtitle(runs), links=links, body=body)
+    style = SENTENCE_COLOURS + _STYLE.read_text(encoding="utf-8")
+    return html_page(_TITLE, _subtitle(runs), f"<nav>{links}</nav>\n<main>{body}</main>", style)
 
 
 def _subtitle(runs: Reproduction) -> str:
     found = next(iter(runs.runs().values()), None)
     documents = f"{len(found.scores.ids):,} documents of the split {runs.split}" if found else "nothing evaluated yet"
-    return escape(f"{runs.path.resolve().name}: {documents}")
+    return f"{runs.path.resolve().name}: {documents}"
 
 
 def _claims(claims: list[Claim]) -> str:
@@ -80,7 +83,7 @@ def _extraction(runs: Reproduction) -> Iterator[str]:
     found = {row: run for row in _EXTRACTING if (run := runs.run(row)) and run.sources}
     counts = {runs.label(row): [len(s) for s in found[row].sources.values()] for row in _COUNTING if row in found}
     if counts and runs.reference_sentences:
-        counts[REFERENCE] = list(runs.reference_sentences.values())
+        counts[REFERENCE_ROW] = list(runs.reference_sentences.values())
         figure = charts.count_histogram(counts)
         yield _chart(charts.inline_svg(figure, "counts", "histogram"), "Sentences of a summary: the agent decides")
     places = {runs.label(row): [p for s in run.sources.values() for p in s] for row, run in found.items()}
@@ -94,7 +97,7 @@ def _novelty(runs: Reproduction) -> Iterator[str]:
     shown = ("rnn_ext_rl", runs.first_of(SEE_ET_AL), "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank", *others)
     rows = {runs.label(row): runs.novelty[row] for row in shown if row in runs.novelty}
     if rows:
-        figure = charts.novelty_chart(rows | {REFERENCE: runs.novelty[REFERENCE]}, ORDERS)
+        figure = charts.novelty_chart(rows | {REFERENCE_ROW: runs.novelty[REFERENCE_ROW]}, ORDERS)
         yield _chart(charts.inline_svg(figure, "novelty", "novel n-grams"), "N-grams that the article does not have")
 
 
@@ -123,15 +126,18 @@ def _id(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags(RunsFlags):
+    examples: int = flag(4, "how many articles to show with their summaries", at_least=0)
+    articles: tuple[int, ...] = flag((), "the articles to show as examples (default: drawn)")
+
+
 def main() -> None:
-    parser = command_line("page", __doc__ or "")
-    parser.add_argument("--examples", type=int, default=4, help="how many (default %(default)s)")
-    parser.add_argument("--articles", type=int, nargs="+", help="the articles to show as examples (default: drawn)")
-    args = parser.parse_args()
-    text = page(reproduction(args), max(0, args.examples), args.articles)
-    with atomic_file(args.runs / "report.html", "wb") as file:
+    flags = parse(Flags, __doc__ or "", prog="python -m report.page")
+    text = page(flags.reproduction(), flags.examples, flags.articles)
+    with atomic_file(flags.runs / "report.html", "wb") as file:
         file.write(text.encode("utf-8", "replace"))  # a lone surrogate becomes a question mark
-    print(args.runs / "report.html")
+    print(flags.runs / "report.html")
 
 
 if __name__ == "__main__":

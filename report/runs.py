@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from cytoolz import concat
+
 from data.articles import read_article
 from inference.best_sentences import are_ranked_by_score, best_sentences
-from metrics.ngram_table import REFERENCES, Measure, percentages
+from metrics.ngram_table import Measure, percentages
 from metrics.novelty import novel
 from metrics.repetition import repeated
 from metrics.scores import Scores, load_scores
 from metrics.significance import Comparison, compare
-from metrics.summaries import check_same_ids, read_summaries
+from metrics.summaries import check_same_ids, read_summaries, read_text, summary_folder, top_sentences
 from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ORIGINAL, OTHERS, ROWS, Row
 from support.errors import UserError
-from support.files import read_json, write_json
+from support.files import is_number, read_json, write_json
+from support.flags import flag
 from support.progress import progress
 from training.metrics_log import read_metrics
 from training.record import TrainingRecord
 
 Value = TypeVar("Value")
-REFERENCE = "reference"  # the row of the reference summaries
 # How the decode scripts work, and so what a log's timing is of.
 BATCHING = "all systems decode articles in batches; scripts/table5.sh also times them one at a time"
 TABLES_OF_FOLDER = {ORIGINAL: ("1", "6"), ANONYMIZED: ("2",), DUC: ("3",)}
-_TOP = re.compile(r"output_top(\d+)")
 
 
 class Timing(NamedTuple):
@@ -56,10 +55,8 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.n_sentences = _evaluated_sentences(path)
-        prefix = f"top{self.n_sentences}_" if self.n_sentences else ""
-        self._scores = path / f"{prefix}scores.json"
-        self.output = path / (f"output_{prefix[:-1]}" if prefix else "output")
+        self.n_sentences = top_sentences(path)
+        self._scores = path / (f"top{self.n_sentences}_scores.json" if self.n_sentences else "scores.json")
 
     @property
     def evaluated(self) -> bool:
@@ -71,10 +68,14 @@ class Run:
 
     @cached_property
     def log(self) -> dict[str, Any]:
-        log = read_json(self.path / "log.json") if (self.path / "log.json").is_file() else {}
+        log = read_json(self.path / "log.json") if (self.path / "log.json").exists() else {}
         if not isinstance(log, dict):
             raise UserError(f"{self.path / 'log.json'} is not the log of a decode script")
         return log
+
+    @cached_property
+    def output(self) -> Path:
+        return summary_folder(self.path)
 
     @cached_property
     def summaries(self) -> dict[int, str]:
@@ -89,7 +90,7 @@ class Run:
         try:
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             return {int(line["article"]): self._sources_of(line) for line in lines}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise UserError(f"{path} is damaged: decode again") from None
 
     def _sources_of(self, line: dict[str, Any]) -> list[int]:
@@ -97,19 +98,23 @@ class Run:
         k = len(sentences) if self.n_sentences is None else self.n_sentences
         by_score = k < len(sentences) and are_ranked_by_score(self.log)
         kept = [sentences[place] for place in best_sentences(line, k, by_score)]
-        return [int(sentence["source"]) for sentence in kept if sentence["source"] is not None]
+        sources = [sentence["source"] for sentence in kept if sentence["source"] is not None]
+        if not all(type(source) is int and is_number(source) and source >= 0 for source in sources):
+            raise ValueError("a source is the number of a sentence")
+        return sources
 
     @cached_property
     def timing(self) -> Timing | None:
         measured = self.log.get("timing")
         if not measured:
             return None
-        try:
-            articles, processes = int(measured["articles"]), int(measured.get("processes", 1))
-            seconds, reranking = float(measured["seconds"]), float(measured.get("reranking_seconds", 0))
-            words_per_second = float(measured["words_per_second"])
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise UserError(f"{self.path / 'log.json'} has a damaged 'timing': decode again") from None
+        names = ("articles", "seconds", "words_per_second", "processes", "reranking_seconds")
+        known: dict[str, Any] = {"processes": 1, "reranking_seconds": 0}
+        known |= measured if isinstance(measured, dict) else {}
+        numbers: list[Any] = [known.get(name) for name in names]
+        if not all(is_number(number) and number >= 0 for number in numbers):
+            raise UserError(f"{self.path / 'log.json'} has a damaged 'timing': decode again")
+        articles, seconds, words_per_second, processes, reranking = numbers
         if not (articles and seconds and words_per_second):
             return None
         whole = len(self.scores.ids) / articles
@@ -121,7 +126,7 @@ class Reproduction:
 
     def __init__(self, path: Path, data_dir: str | None = None, split: str | None = None) -> None:
         if not any((path / folder).is_dir() for folder in (ORIGINAL, ANONYMIZED, DUC)):
-            raise UserError(f"{path} is no folder of runs: it has no {ORIGINAL}/<row>, such as {ORIGINAL}/rnn_ext")
+            raise UserError(f"{path} is not a folder of runs: it has no {ORIGINAL}/<row>, such as {ORIGINAL}/rnn_ext")
         self.path, self.data_dir, self._split = path, data_dir, split
         self._runs: dict[Path, Run | None] = {}
         self._rows: dict[str, dict[str, Row]] = {}
@@ -178,7 +183,7 @@ class Reproduction:
     def untrained_speed(self) -> str | None:
         """What scripts/bench_table5.py printed, where the flat baseline is not decoded here."""
         path = self.path / "tables" / "speed.txt"
-        return path.read_text(encoding="utf-8") if path.is_file() and not self.timing(FLAT_ROW) else None
+        return read_text(path) if path.is_file() and not self.timing(FLAT_ROW) else None
 
     def training_cost(self, model: str) -> TrainingCost:
         """By the model's metrics.jsonl and training.json; of a model without the latter, by the stage that made it."""
@@ -204,10 +209,9 @@ class Reproduction:
             found = self._remember(_key("significance", a.scores, b.scores), partial(compare, a.scores, b.scores))
         except UserError as error:
             raise UserError(f"{a.path} against {b.path}: {error}") from None
-        try:
-            return {values[0]: Comparison(*values) for values in found}
-        except (TypeError, LookupError):
-            raise self._damaged() from None
+        if not (isinstance(found, list) and all(map(_is_comparison, found))):
+            raise self._damaged()
+        return {values[0]: Comparison(*values) for values in found}
 
     @cached_property
     def novelty(self) -> dict[str, list[float]]:
@@ -231,16 +235,19 @@ class Reproduction:
         runs, articles = self.runs(), self.articles
         if not (runs and articles):
             return {}
-        first = next(iter(runs))
-        for row, run in runs.items():
-            check_same_ids(runs[first].summaries, f"{first}/{{}}.dec", run.summaries, f"{row}/{{}}.dec")
+        first = next(iter(runs.values()))
+        for run in runs.values():
+            check_same_ids(first.summaries, f"{first.output}/{{}}.dec", run.summaries, f"{run.output}/{{}}.dec")
         systems = {row: run.summaries for row, run in runs.items()}
         key = _key(" ".join([name, *runs]), *(run.scores for run in runs.values()))
         rows = self._remember(key, lambda: list(percentages(measure, systems, articles).items()))
         try:
-            return {REFERENCE if row == REFERENCES else row: [float(value) for value in values] for row, values in rows}
+            shares = {row: [*values] for row, values in rows}
         except (TypeError, ValueError):
             raise self._damaged() from None
+        if not (shares.keys() >= runs.keys() and all(map(is_number, concat(shares.values())))):
+            raise self._damaged()
+        return shares
 
     def _damaged(self) -> UserError:
         return UserError(f"{self._kept} is damaged: remove it, and what it kept is measured again")
@@ -255,7 +262,7 @@ class Reproduction:
 
 
 def _kept_before(path: Path) -> dict[str, Any]:
-    """A damaged file is written anew: all that it held can be measured again."""
+    """A damaged file is replaced: all that it held can be measured again."""
     try:
         kept = read_json(path) if path.is_file() else {}
     except UserError:
@@ -263,45 +270,30 @@ def _kept_before(path: Path) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
+def _is_comparison(values: Any) -> bool:
+    if not (isinstance(values, list | tuple) and len(values) == len(Comparison._fields)):
+        return False
+    return isinstance(values[0], str) and all(map(is_number, values[1:]))
+
+
 def _record(path: Path) -> dict[str, float]:
     """The numbers that a stage left."""
     value = read_json(path) if path.is_file() else {}
     if not isinstance(value, dict):
         raise UserError(f"{path} is not the record of a stage: remove it")
-    return {name: number for name, number in value.items() if isinstance(number, int | float)}
+    return {name: number for name, number in value.items() if is_number(number)}
 
 
-def summary_folder(path: Path) -> Path:
-    """Where a decode directory keeps its summaries; a folder of .dec files is its own."""
-    output = Run(path).output if path.is_dir() else path
-    return output if output.is_dir() else path
+@dataclass(frozen=True, kw_only=True)
+class RunsFlags:
+    """What report's commands share."""
 
+    runs: Path = flag(help="folder with decode/<row> and models/<model>", positional=True)
+    data_dir: str | None = flag(None, "data set root", env="DATA")
+    split: str | None = flag(None, "where no log.json names the split")
 
-def command_line(name: str, description: str) -> argparse.ArgumentParser:
-    """The flags that report's commands share; `reproduction` reads them."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m report.{name}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("runs", type=Path, help="folder with decode/<row> and models/<model>")
-    parser.add_argument("--data_dir", "--data-dir", default=os.environ.get("DATA"), help="dataset root, or $DATA")
-    parser.add_argument("--split", help="where no log.json names the split")
-    return parser
-
-
-def reproduction(args: argparse.Namespace) -> Reproduction:
-    return Reproduction(args.runs, args.data_dir, args.split)
-
-
-def _evaluated_sentences(path: Path) -> int | None:
-    if (path / "output").is_dir():
-        return None
-    found = sorted(int(match[1]) for entry in path.iterdir() if (match := _TOP.fullmatch(entry.name)))
-    if len(found) > 1:
-        names = ", ".join(f"output_top{n}" for n in found)
-        raise UserError(f"{path} was evaluated with several numbers of sentences ({names}): keep one of them")
-    return found[0] if found else None
+    def reproduction(self) -> Reproduction:
+        return Reproduction(self.runs, self.data_dir, self.split)
 
 
 def _key(name: str, *systems: Scores) -> str:

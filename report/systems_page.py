@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from string import Template
-from typing import NamedTuple
 
 from metrics.evaluation import WHY_TWO_MEANS
 from metrics.ngram_table import ORDERS
@@ -17,12 +15,11 @@ from metrics.rouge import METRICS, F
 from metrics.scores import RougeScores, Scores
 from metrics.significance import Comparison
 from metrics.systems import Measured
-from report.layout import LATEX, MISSING
+from report.html_page import html_page
+from report.layout import BETTER, WORSE, Cell, Line, Section, Table, html, latex_float, number, tabular, terminal
 from report.rows import METRIC_LABELS, SIGNIFICANT
 
-_TEMPLATE = Path(__file__).with_name("systems.html")
-BETTER, WORSE = "↑", "↓"
-_NARROW = 2  # columns that a telephone shows
+_STYLE = Path(__file__).with_name("systems.css")
 
 
 @dataclass(frozen=True)
@@ -46,42 +43,34 @@ class Evaluation:
         return f"{len(self.scored[0][1].ids):,} documents, references: {self.references}"
 
 
-class Cell(NamedTuple):
-    text: str = MISSING
-    mark: str = ""  # BETTER or WORSE
-
-
-class Panel(NamedTuple):
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
-    note: str = ""
-
-
-def panels(evaluation: Evaluation) -> list[Panel]:
+def tables(evaluation: Evaluation) -> list[Table]:
     found = [_scores(evaluation), _intervals(evaluation), _differences(evaluation), _lengths(evaluation)]
     found.append(_ngrams("Repeated n-grams, %", [(row.name, row.repeated) for row in evaluation.rows]))
     found.append(_ngrams("Novel n-grams, %", [(row.name, row.novel) for row in evaluation.rows]))
-    return [panel for panel in found if panel.rows]
+    return [table for table in found if table]
 
 
-def _scores(evaluation: Evaluation) -> Panel:
-    rows = []
+def _table(title: str, columns: Sequence[str], lines: Sequence[Line], note: str = "") -> Table | None:
+    return Table(title, columns, [Section("", lines)], [note] if note else [], paper="") if lines else None
+
+
+def _scores(evaluation: Evaluation) -> Table | None:
+    lines = []
     for row, scores, comparisons in evaluation.scored:
         marks = {found.metric: _mark(found) for found in comparisons}
         values = {metric: scores.rouge.averages.mean[m, F] for m, metric in enumerate(METRICS) if scores.rouge}
         values |= {"meteor": scores.meteor.score} if scores.meteor else {}
-        rows.append((row.name, [_percent(values.get(metric), marks.get(metric, "")) for metric in METRIC_LABELS]))
+        lines.append(Line(row.name, [_percent(values.get(name), marks.get(name, "")) for name in METRIC_LABELS]))
     first = evaluation.rows[0].name
     note = f"{BETTER} {WORSE} significantly better or worse than {first}, p < {SIGNIFICANT}."
-    marked = any(cell.mark for _, cells in rows for cell in cells)
-    return Panel("Scores: ROUGE F1 and METEOR", list(METRIC_LABELS.values()), rows, note if marked else "")
+    marked = any(cell.marks for line in lines for cell in line.ours)
+    return _table("Scores: ROUGE F1 and METEOR", list(METRIC_LABELS.values()), lines, note if marked else "")
 
 
-def _intervals(evaluation: Evaluation) -> Panel:
+def _intervals(evaluation: Evaluation) -> Table | None:
     columns = [name for metric in METRICS for name in (METRIC_LABELS[metric], "95 %", "plain mean")]
-    rows = [(row.name, _interval_cells(scores.rouge)) for row, scores, _ in evaluation.scored if scores.rouge]
-    return Panel("ROUGE F1: intervals and plain means", columns, rows, WHY_TWO_MEANS)
+    lines = [Line(row.name, _interval_cells(scores.rouge)) for row, scores, _ in evaluation.scored if scores.rouge]
+    return _table("ROUGE F1: intervals and plain means", columns, lines, WHY_TWO_MEANS)
 
 
 def _interval_cells(rouge: RougeScores) -> list[Cell]:
@@ -92,29 +81,29 @@ def _interval_cells(rouge: RougeScores) -> list[Cell]:
     return cells
 
 
-def _differences(evaluation: Evaluation) -> Panel:
+def _differences(evaluation: Evaluation) -> Table | None:
     first, *others = evaluation.scored
-    rows = [(row.name, [_difference(found, evaluation.samples) for found in found_all]) for row, _, found_all in others]
+    lines = [Line(row.name, [_difference(found, evaluation.samples) for found in each]) for row, _, each in others]
     columns = [METRIC_LABELS[found.metric] for found in evaluation.against_first[0]] if others else []
     note = (
         f"Paired bootstrap over documents, {evaluation.samples:,} samples, on plain means; p: the share of samples in "
         "which the system that is ahead is not."
     )
-    return Panel(f"Difference to {first[0].name}", columns, rows, note)
+    return _table(f"Difference to {first[0].name}", columns, lines, note)
 
 
-def _lengths(evaluation: Evaluation) -> Panel:
-    rows = [(row.name, [Cell(f"{mean:.1f}") for mean in row.lengths]) for row in evaluation.rows]
-    return Panel("Lengths of summaries", ("words", "sentences"), rows)
+def _lengths(evaluation: Evaluation) -> Table | None:
+    lines = [Line(row.name, [number(mean, 1) for mean in row.lengths]) for row in evaluation.rows]
+    return _table("Lengths of summaries", ("words", "sentences"), lines)
 
 
-def _ngrams(title: str, rows: Sequence[tuple[str, Sequence[float] | None]]) -> Panel:
-    shown = [(name, [Cell(f"{share:.1f}") for share in shares]) for name, shares in rows if shares]
-    return Panel(title, [f"{order}-grams" for order in ORDERS], shown)
+def _ngrams(title: str, rows: Sequence[tuple[str, Sequence[float] | None]]) -> Table | None:
+    lines = [Line(name, [number(share, 1) for share in shares]) for name, shares in rows if shares]
+    return _table(title, [f"{order}-grams" for order in ORDERS], lines)
 
 
 def _percent(value: float | None, mark: str = "") -> Cell:
-    return Cell() if value is None else Cell(f"{100 * value:.2f}", mark)
+    return number(None if value is None else 100 * value, 2, mark)
 
 
 def _mark(found: Comparison) -> str:
@@ -128,18 +117,9 @@ def _difference(found: Comparison, samples: int) -> Cell:
 
 
 def text(evaluation: Evaluation) -> str:
-    lines = [evaluation.subtitle, *(f"noticed: {note}" for note in evaluation.notes)]
-    for panel in panels(evaluation):
-        lines += ["", panel.title]
-        rows = [["", *(f"{name} " for name in panel.columns)]]
-        rows += [[label, *(cell.text + (cell.mark or " ") for cell in cells)] for label, cells in panel.rows]
-        width, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
-        for label, *cells in rows:
-            numbers = zip(cells, widths, strict=True)
-            lines.append((f"{label:<{width}}" + "".join(f"  {cell:>{space}}" for cell, space in numbers)).rstrip())
-        lines += [panel.note] if panel.note else []
+    head = [evaluation.subtitle, *(f"noticed: {note}" for note in evaluation.notes)]
     signatures = [f"{name}: {line}" for name, found in _signatures(evaluation) for line in found]
-    return "\n".join([*lines, "", *signatures])
+    return "\n\n".join(["\n".join(head), *map(terminal, tables(evaluation)), "\n".join(signatures)])
 
 
 def _signatures(evaluation: Evaluation) -> list[tuple[str, list[str]]]:
@@ -177,48 +157,22 @@ def _record(row: Measured, comparisons: Sequence[Comparison]) -> dict[str, objec
 
 
 def latex(evaluation: Evaluation) -> str:
-    """A table* with a tabular for each panel."""
-    parts, notes = [], [f"{evaluation.subtitle}."]
-    for panel in panels(evaluation):
-        heads = [panel.title, *panel.columns]
-        rows = [heads, *([label, *(cell.text + cell.mark for cell in cells)] for label, cells in panel.rows)]
-        lines = [" & ".join(text.translate(LATEX) for text in row) + r" \\" for row in rows]
-        lines[0] += r" \hline"
-        body = "\n".join("  " + line for line in [r"\hline", *lines, r"\hline"])
-        parts.append(f"\\begin{{tabular}}{{l{'r' * len(panel.columns)}}}\n{body}\n\\end{{tabular}}")
-        notes += [panel.note] if panel.note else []
-    caption = " ".join(notes).translate(LATEX)
-    tabulars = "\n\n\\medskip\n".join(parts)
-    return f"\\begin{{table*}}[t]\n\\centering\\small\n{tabulars}\n\\caption{{{caption}}}\n\\end{{table*}}\n"
+    """A table* with all tables."""
+    shown = tables(evaluation)
+    notes = [note for table in shown for note in table.notes]
+    return latex_float([tabular(table) for table in shown], [f"{evaluation.subtitle}.", *notes]) + "\n"
 
 
 def page(evaluation: Evaluation) -> str:
     noticed = "".join(f"<li>{escape(note)}</li>" for note in evaluation.notes)
     body = f'<ul class="noticed">{noticed}</ul>' if noticed else ""
-    body += "".join(map(_html_panel, panels(evaluation)))
+    body += "".join(map(html, tables(evaluation)))
     signatures = ""
     for name, lines in _signatures(evaluation):
         signatures += f"<dt>{escape(name)}</dt>" + "".join(f"<dd><code>{escape(line)}</code></dd>" for line in lines)
     body += f"<h2>How the scores were made</h2><dl>{signatures}</dl>"
     title = " · ".join(row.name for row, _, _ in evaluation.scored)
-    fields = {"title": escape(title), "subtitle": escape(evaluation.subtitle), "body": body}
-    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(fields)
-
-
-def _html_panel(panel: Panel) -> str:
-    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in panel.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(label)}</th>{"".join(map(_html_cell, cells))}</tr>' for label, cells in panel.rows
-    )
-    note = f'<p class="note">{escape(panel.note)}</p>' if panel.note else ""
-    hint = '<p class="hint">scroll sideways for all columns →</p>' if len(panel.columns) > _NARROW else ""
-    table = f"<table><thead><tr><td></td>{names}</tr></thead><tbody>{rows}</tbody></table>"
-    return f'<h2>{escape(panel.title)}</h2>{hint}<div class="scroll" tabindex="0">{table}</div>{note}'
-
-
-def _html_cell(cell: Cell) -> str:
-    kind = {BETTER: "up", WORSE: "down"}.get(cell.mark, "missing" if cell.text == MISSING else "")
-    return f'<td class="{kind}">{escape(cell.text)}{cell.mark}</td>'
+    return html_page(title, evaluation.subtitle, f"<main>{body}</main>", _STYLE.read_text(encoding="utf-8"))
 
 
 FORMATS: dict[str, Callable[[Evaluation], str]] = {"txt": text, "csv": csv_table, "tex": latex, "html": page}

@@ -10,8 +10,9 @@ the articles: --data_dir.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from metrics.ngram_table import ORDERS
+from metrics.ngram_table import ORDERS, REFERENCE_ROW
 from metrics.rouge import METRICS, F
 from metrics.scores import Scores
 from metrics.systems import lengths
@@ -33,8 +34,9 @@ from report.rows import (
     Row,
     quoted,
 )
-from report.runs import BATCHING, REFERENCE, Reproduction, Timing, TrainingCost, command_line, reproduction
+from report.runs import BATCHING, Reproduction, RunsFlags, Timing, TrainingCost
 from support.errors import run
+from support.flags import flag, parse
 
 FULL_MODEL = ("abstractor", "rl")  # what the paper's training time is of
 _ORIGINAL_CORPUS = "paper: CNN/Daily Mail"
@@ -205,7 +207,7 @@ def table_6(runs: Reproduction) -> Table:
     numbers = quoted("6", Novelty)
     rows = _shown(runs, "6")
     lines = [_novelty_line(runs, row, runs.label(row), numbers.get(row)) for row in rows]
-    lines.append(_novelty_line(runs, REFERENCE, "reference summaries", REFERENCE_NOVELTY))
+    lines.append(_novelty_line(runs, REFERENCE_ROW, REFERENCE_ROW, REFERENCE_NOVELTY))
     notes = [] if runs.articles else ["Novel n-grams need the articles: give --data_dir."]
     title = f"Table 6: novel n-grams in percent ({_ORIGINAL_CORPUS}; {_measured_on(runs, ORIGINAL, rows)})"
     columns = [f"{order}-gram" for order in ORDERS]
@@ -250,13 +252,16 @@ TABLES: dict[str, Callable[[Reproduction], Table]] = {
 OF_THE_PAPER = ("1", "2", "3", "5", "6", "training")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags(RunsFlags):
+    table: tuple[str, ...] = flag(OF_THE_PAPER, "which table; repeatable", choices=TABLES, repeated=True)
+    format: str = flag("terminal", "format of the tables", choices=FORMATS)
+
+
 def main() -> None:
-    parser = command_line("tables", __doc__ or "")
-    parser.add_argument("--table", action="append", choices=TABLES, help="repeatable (default: all of the paper)")
-    parser.add_argument("--format", choices=FORMATS, default="terminal", help="(default %(default)s)")
-    args = parser.parse_args()
-    runs = reproduction(args)
-    texts = [FORMATS[args.format](TABLES[name](runs)) for name in args.table or OF_THE_PAPER]
+    flags = parse(Flags, __doc__ or "", prog="python -m report.tables")
+    runs = flags.reproduction()
+    texts = [FORMATS[flags.format](TABLES[name](runs)) for name in flags.table]
     print("\n\n".join(texts))
 
 

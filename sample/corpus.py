@@ -44,7 +44,7 @@ class Flags:
     test: int = flag(400, "test articles", at_least=1)
     seed: int = flag(0, "another seed gives another corpus")
     workers: int = flag(available_cores(), "processes; the corpus does not depend on them", at_least=1)
-    force: bool = flag(False, "replace what is in the way")
+    force: bool = flag(False, "replace what --out already holds")
 
 
 class Recipe(NamedTuple):

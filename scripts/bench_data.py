@@ -27,10 +27,10 @@ from support.parallel import available_cores
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    data_dir: str = flag(help="dataset root", env="DATA")
+    data_dir: str = flag(help="data set root", env="DATA")
     batch: int = flag(32, "batch size", at_least=1)
     vsize: int = flag(30000, "vocabulary size", at_least=1)
-    articles: int = flag(0, "use the first so many training articles; 0 means all", at_least=0)
+    articles: int = flag(0, "use only this many training articles, the first ones; 0 means all", at_least=0)
     workers: int = flag(available_cores(), "processes that build the store", at_least=1)
 
 

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from checkpoints.directory import ABSTRACTOR, AGENT, Loaded
+from checkpoints.directory import Loaded
+from checkpoints.networks import ABSTRACTOR, AGENT
 from data.store import TokenStore, open_store
 from data.vocabulary import Vocabulary, load_word_counts
 from decoding import Options, Summarizer

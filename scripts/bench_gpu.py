@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from checkpoints.directory import ABSTRACTOR, AGENT, Loaded
+from checkpoints.directory import Loaded
+from checkpoints.networks import ABSTRACTOR, AGENT
 from data.batching import ArticleData, training_batches
 from data.flat_documents import FlatData
 from data.store import TokenStore, open_store
@@ -52,7 +53,7 @@ class Flags(DeviceFlags):
     batch: int = flag(32, "items in a training batch", at_least=1)
     updates: int = flag(10, "updates to time of each network", at_least=1)
     articles: int = flag(256, "articles to decode", at_least=1)
-    amp: bool = flag(False, "bfloat16 products in training")
+    amp: bool = flag(False, "multiply in bfloat16 in training")
 
 
 def main() -> None:

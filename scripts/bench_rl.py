@@ -122,8 +122,9 @@ def plain_step(
     for words, chosen in zip(split_articles(batch.articles), actions, strict=True):
         h = encode_article(agent, words)
         memory = torch.cat([h, agent.stop[None]])
-        state, previous = first_state(agent.actor), agent.actor.initial_input
-        critic_state, critic_input = first_state(agent.critic.decoder), agent.critic.decoder.initial_input
+        state, critic_state = first_state(agent.actor), first_state(agent.critic.decoder)
+        previous: Tensor = agent.actor.initial_input
+        critic_input: Tensor = agent.critic.decoder.initial_input
         barred = torch.zeros(len(memory), dtype=torch.bool)
         for action in [*chosen, len(h)]:
             scores, state = pointer_scores(agent.actor, memory, previous, state)

@@ -22,7 +22,8 @@ import torch
 from cytoolz import partition_all
 from torch import nn
 
-from checkpoints.directory import ABSTRACTOR, AGENT, POINTER_GENERATOR, Loaded, load
+from checkpoints.directory import Loaded, load
+from checkpoints.networks import ABSTRACTOR, AGENT, POINTER_GENERATOR
 from data.batching import RewritingData, training_batches
 from data.documents import Ints
 from data.flat_documents import FlatData

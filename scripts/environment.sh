@@ -8,7 +8,7 @@ fits() { command -v "$1" > /dev/null && "$1" -c 'import sys; sys.exit(not (3, 10
 find_python() {
     local candidate
     if [ -n "${PYTHON:-}" ]; then
-        fits "$PYTHON" || fail "PYTHON=$PYTHON is no Python from 3.10 to 3.13"
+        fits "$PYTHON" || fail "PYTHON=$PYTHON is not a Python from 3.10 to 3.13"
         echo "$PYTHON"
         return
     fi

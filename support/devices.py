@@ -1,4 +1,4 @@
-"""Where tensors live, by command-line flag."""
+"""Where tensors live, by command-line flag, and what that means for decoding: nobody else asks for a kind of device."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _device(name: str) -> torch.device:
 
 
 class Decoding(NamedTuple):
-    """What keeps a device busy."""
+    """How much is decoded at a time: what keeps a device busy and its memory bounded."""
 
     rows: int  # sentences, or hypotheses of sentences, decoded together
     source_words: int  # padded words of their sources: bounds memory whatever their lengths

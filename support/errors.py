@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from support.streams import mend_closed_streams
+from support.streams import replace_closed_streams
 
 
 class UserError(Exception):
@@ -18,7 +18,7 @@ def run(main: Callable[[], int | None]) -> None:
     """Runs a script's main; a UserError becomes one line on stderr and exit code 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # half a character in a name or text stops no report
-    mend_closed_streams()
+    replace_closed_streams()
     try:
         sys.exit(main() or 0)
     except UserError as error:

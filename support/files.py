@@ -73,18 +73,27 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
 
 
 def open_file(
-    path: str | Path, mode: str = "r", encoding: str | None = None, errors: str | None = None
+    path: str | Path,
+    mode: str = "r",
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+    buffering: int = -1,
 ) -> IO[Any]:
-    """Opens a file for reading; a pipe or device, on which reading may never end, is an OSError."""
-    return open(path, mode, encoding=encoding, errors=errors, opener=_open_at_once)
+    """Opens a file to read or append; a pipe or device, for which one may wait for ever, is an OSError."""
+    return open(path, mode, buffering, encoding=encoding, errors=errors, newline=newline, opener=_open_at_once)
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    descriptor = os.open(path, flags | os.O_NONBLOCK)
-    kind = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
-        return descriptor
-    os.close(descriptor)
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+            return descriptor
+        os.close(descriptor)
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # of a pipe that nobody reads
+            raise
     raise OSError(errno.EINVAL, "a pipe or device, not a file", path)
 
 
@@ -98,6 +107,11 @@ def read_json(path: str | Path) -> Any:
         raise UserError(f"{path} cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or endless nesting
         raise UserError(f"{path} is not readable JSON ({error})") from None
+
+
+def is_number(value: Any) -> bool:
+    """One that can be computed with: JSON as it is read also has NaN, infinities and whole numbers of 4,000 digits."""
+    return type(value) in (int, float) and abs(value) < 2**63
 
 
 def write_json(path: str | Path, value: Any) -> None:

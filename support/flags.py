@@ -8,8 +8,8 @@
     config = parse(Flags, "Trains the extractor.")
 
 A field without a default is required. `env` names an environment variable that is read when the command line
-is parsed. Groups of flags are combined by inheritance. A `positional` field is an argument without dashes; of the
-type tuple[str, ...] it takes all that are left.
+is parsed. Groups of flags are combined by inheritance. A `positional` field is an argument without dashes. A field
+of the type tuple[str, ...] takes several values: after one flag, or one at a time if the flag is `repeated`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any, NoReturn, TypeVar
 
 Config = TypeVar("Config")
 _REQUIRED = object()
+_GIVEN = "given"
 _MAX_INT = 2**63  # what arrays can count
 
 
@@ -38,14 +39,18 @@ def flag(
     choices: Collection[Any] | None = None,
     spelling: str = "",
     also: str = "",
+    metavar: str = "",
     positional: bool = False,
+    repeated: bool = False,
+    bare: Any = None,
     at_least: float | None = None,
     above: float | None = None,
     below: float | None = None,
 ) -> Any:
     """A dataclass field with what its command-line flag needs.
 
-    `source` is the place in the paper, `also` another spelling that is accepted.
+    `source` is the place in the paper, `also` another spelling that is accepted, `bare` the value of a flag that is
+    given without one.
     """
     metadata = {
         "help": help,
@@ -54,7 +59,10 @@ def flag(
         "choices": choices,
         "spelling": spelling,
         "also": also,
+        "metavar": metavar,
         "positional": positional,
+        "repeated": repeated,
+        "bare": bare,
         "at_least": at_least,
         "above": above,
         "below": below,
@@ -62,6 +70,11 @@ def flag(
     if default is _REQUIRED:
         return dataclasses.field(metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def given() -> Any:
+    """Not a flag, but a field for the names of the flags that the command line gives."""
+    return dataclasses.field(default=frozenset(), metadata={_GIVEN: True})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -75,12 +88,17 @@ def parse(config: type[Config], description: str, argv: Sequence[str] | None = N
     parser = _Parser(prog=prog, description=description, allow_abbrev=False, formatter_class=raw)
     kinds = typing.get_type_hints(config)
     fields = dataclasses.fields(config)  # type: ignore[arg-type]
-    for field in fields:
-        _add(parser, field, kinds[field.name])
-    values = vars(parser.parse_intermixed_args(argv))
-    for field in fields:
-        _check(parser, field, values[field.name])
-    return config(**{field.name: _value(field, values[field.name]) for field in fields})
+    flags = [field for field in fields if _GIVEN not in field.metadata]
+    actions = [_add(parser, field, kinds[field.name]) for field in flags]
+    read = vars(parser.parse_intermixed_args(argv))
+    for field in flags:
+        _check(parser, field, read[field.name])
+    values = {field.name: _value(field, read[field.name]) for field in flags}
+    if remembering := [field.name for field in fields if _GIVEN in field.metadata]:
+        for action in actions:
+            action.default = argparse.SUPPRESS
+        values |= dict.fromkeys(remembering, frozenset(vars(parser.parse_intermixed_args(argv))))
+    return config(**values)
 
 
 def _value(field: dataclasses.Field[Any], value: Any) -> Any:
@@ -88,21 +106,20 @@ def _value(field: dataclasses.Field[Any], value: Any) -> Any:
     return tuple(value) if isinstance(value, list) and value else field.default if value in (None, []) else value
 
 
-def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: Any) -> None:
+def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: Any) -> argparse.Action:
     meta = field.metadata
     default = None if field.default is dataclasses.MISSING else field.default
     notes = [meta["help"]]
     if meta["env"]:
-        default = os.environ.get(meta["env"], default)
+        default = os.environ.get(meta["env"]) or default
         notes.append(f"or ${meta['env']}")
     if meta["source"]:
         notes.append(f"[{meta['source']}]")
     if kind is bool:
         action = "store_false" if field.default else "store_true"
-        parser.add_argument(*_names(field), dest=field.name, action=action, help=" ".join(notes))
-        return
-    if default is not None:
-        notes.append(f"(default {default})")
+        return parser.add_argument(*_names(field), dest=field.name, action=action, help=" ".join(notes))
+    if default not in (None, (), ""):
+        notes.append(f"(default {' '.join(map(str, default)) if isinstance(default, tuple) else default})")
     if isinstance(kind, types.UnionType):  # "int | None" reads an int
         kind = next(member for member in typing.get_args(kind) if member is not type(None))
     several = typing.get_origin(kind) is tuple  # "tuple[str, ...]" reads strings
@@ -111,25 +128,32 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], kind: A
         "default": None if several else default,
         "choices": meta["choices"],
         "help": " ".join(notes).replace("%", "%%"),
-        "metavar": None if meta["choices"] else field.name.upper(),
+        "metavar": meta["metavar"] or (None if meta["choices"] else field.name.upper()),
     }
     if meta["positional"]:
-        parser.add_argument(field.name, nargs="*" if several else "?", **how)
+        return parser.add_argument(field.name, nargs="*" if several else "?", **how)
+    if meta["repeated"]:
+        how |= {"action": "append"}
     elif several:
-        parser.add_argument(*_names(field), dest=field.name, nargs="+", action="extend", **how)
-    else:
-        parser.add_argument(*_names(field), dest=field.name, **how)
+        how |= {"action": "extend", "nargs": "+"}
+    elif meta["bare"] is not None:
+        how |= {"nargs": "?", "const": meta["bare"]}
+    return parser.add_argument(*_names(field), dest=field.name, **how)
+
+
+def spelling(field: dataclasses.Field[Any]) -> str:
+    """As messages name it."""
+    return field.name.upper() if field.metadata["positional"] else field.metadata["spelling"] or f"--{field.name}"
 
 
 def _names(field: dataclasses.Field[Any]) -> list[str]:
     """Underscores may be written as dashes."""
-    spellings = [field.metadata["spelling"] or f"--{field.name}", field.metadata["also"]]
+    spellings = [spelling(field), field.metadata["also"]]
     return list(dict.fromkeys(name for s in spellings if s for name in (s, s[:2] + s[2:].replace("_", "-"))))
 
 
 def _check(parser: argparse.ArgumentParser, field: dataclasses.Field[Any], value: Any) -> None:
-    meta = field.metadata
-    name = field.name.upper() if meta["positional"] else meta["spelling"] or f"--{field.name}"
+    meta, name = field.metadata, spelling(field)
     if value is None or value == []:
         if field.default is dataclasses.MISSING:
             parser.error(f"{name} is missing" + (f"; give it, or set ${meta['env']}" if meta["env"] else ""))

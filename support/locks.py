@@ -1,11 +1,14 @@
-"""One writer for a directory: a lock that the system frees with its process, however that ends."""
+"""Processes that would write to one place: refused, or taken in turn. The system frees a lock with its process."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import fcntl
+import math
 import os
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +53,38 @@ def _is_at(path: Path, descriptor: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.stat())
     return False
+
+
+@contextlib.contextmanager
+def one_at_a_time(path: Path, waiting: str, seconds: float = math.inf, refusal: str = "") -> Iterator[int]:
+    """Holds `path`, a folder or a lock file, as soon as no other process does, and gives its descriptor.
+
+    Where one does, `waiting` is printed; after `seconds` of waiting, `refusal` is raised. The lock is shared with
+    processes that inherit the descriptor, so that after a kill the next one waits for them, too.
+    """
+    how = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, how, 0o666)
+    try:
+        if not _try_lock(descriptor):
+            print(waiting, file=sys.stderr)
+            end = time.monotonic() + seconds
+            while not _try_lock(descriptor):
+                if time.monotonic() > end:
+                    raise UserError(refusal)
+                time.sleep(0.2)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # some network file systems cannot lock at all: then there is none
+    return True
 
 
 def files_in(directory: Path) -> list[str]:

@@ -26,11 +26,16 @@ def available_cores() -> int:
 
 
 def map_pieces(
-    function: Callable[[Piece], Result], pieces: Iterable[Piece], workers: int, label: str, total: int | None
+    function: Callable[[Piece], Result],
+    pieces: Iterable[Piece],
+    workers: int,
+    label: str,
+    total: int | None,
+    unit: str = "article",
 ) -> Iterator[tuple[Piece, Result]]:
     """Each piece of `total` articles with its result; the bar counts the articles of finished pieces."""
     to_do, given = tee(pieces)
-    with progress(None, label, total, "article") as bar:
+    with progress(None, label, total, unit) as bar:
         for piece, result in zip(given, map_in_order(function, to_do, workers), strict=True):
             yield piece, result
             bar.update(len(piece))

@@ -1,4 +1,4 @@
-"""Standard streams that the caller has closed."""
+"""Standard input, output and error streams that the caller has closed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import sys
 
 
-def mend_closed_streams() -> None:
-    """Their numbers go to /dev/null, lest the next file that is opened gets one and with it what libraries print.
+def replace_closed_streams() -> None:
+    """Opens /dev/null under their file descriptors.
 
-    `sys.stdin` and `sys.stdout` stay None, for who needs them to tell.
+    Otherwise the next file to be opened would get one of these, and with it whatever libraries print. `sys.stdin` and
+    `sys.stdout` stay None, so that code that needs them can say that they are closed.
     """
     for number in range(3):
         try:

@@ -6,17 +6,21 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
 _FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
+    "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
 )
 
 
 @contextlib.contextmanager
-def chromium(folder: Path) -> Iterator:
+def chromium(folder: Path) -> Iterator[Chrome]:
     """A driver whose profile and downloads lie in `folder`; nothing but files can be loaded."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
@@ -36,7 +40,7 @@ def chromium(folder: Path) -> Iterator:
         driver.quit()
 
 
-def set_window(driver, width: int, scheme: str = "light") -> None:
+def set_window(driver: Chrome, width: int, scheme: str = "light") -> None:
     """The size and colour scheme that pages see."""
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -44,6 +48,6 @@ def set_window(driver, width: int, scheme: str = "light") -> None:
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
 
-def complaints(driver) -> list[str]:
+def complaints(driver: Chrome) -> list[str]:
     """Errors that the page made, such as a script that fails or a file that does not load."""
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 import torch
+from commands import call as call_here
 from decode_runs import call
+from hypothesis import HealthCheck, settings
+from kitchen import Kitchen
+from synthetic_runs import make_runs
+from training_runs import EXTRACTOR
+
+from support.errors import run
 
 TESTS = Path(__file__).parent
 SHARED = TESTS.parents[1] / "shared"
+
+settings.register_profile("busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")  # an example may take long where other work runs
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -75,3 +87,51 @@ def complaint(capsys):
 def agent(golden, tmp_path) -> Path:
     """A copy of the agent, to be changed."""
     return Path(shutil.copytree(golden / "rl", tmp_path / "agent"))
+
+
+@pytest.fixture
+def train(monkeypatch, data, tmp_path):
+    def train(name: str, *flags: object) -> Path:
+        """A tiny extractor in a folder of that name."""
+        path = tmp_path / name
+        call_here(monkeypatch, "train_extractor_ml.py", *EXTRACTOR, "--data_dir", data, "--path", path, *flags)
+        return path
+
+    return train
+
+
+@pytest.fixture
+def summarise(capsysbinary, monkeypatch):
+    def summarise(*arguments: object, stdin: str = "", tokenizer: str = "python") -> tuple[object, str, str]:
+        """Exit code and what summarize.py prints."""
+        import summarize
+
+        monkeypatch.setattr(sys, "argv", ["summarize.py", *map(str, arguments), "--tokenizer", tokenizer])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        summarize._build.cache_clear()
+        with pytest.raises(SystemExit) as exit:
+            run(summarize.main)
+        out, error = capsysbinary.readouterr()
+        return exit.value.code, out.decode(), error.decode()
+
+    return summarise
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, Path]:
+    """A folder of runs with known scores, and its articles."""
+    root = tmp_path_factory.mktemp("reproduction")
+    return make_runs(root / "runs", root / "data"), root / "data"
+
+
+@pytest.fixture
+def copied(made, tmp_path) -> tuple[Path, Path]:
+    """The same, to be changed."""
+    shutil.copytree(made[0], tmp_path / "runs")
+    return tmp_path / "runs", made[1]
+
+
+@pytest.fixture
+def kitchen(tmp_path) -> Kitchen:
+    """In a folder whose name would be a pattern."""
+    return Kitchen(tmp_path / "kitchen [1]")

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from checkpoints.directory import ABSTRACTOR, AGENT, Loaded
+from checkpoints.directory import Loaded
+from checkpoints.networks import ABSTRACTOR, AGENT
 from data.batching import RLBatch
 from data.collate import collate_articles
 from data.store import TokenStore
@@ -39,7 +40,7 @@ Case = Callable[..., tuple[Objective, Any]]
 def trainer(objective: Objective, device: torch.device, path: Path, amp: bool = False) -> Trainer:
     flags = TrainingFlags(path=str(path), data_dir="", amp=amp)
     silent = Processes(rank=1, world=1, local_rank=0)  # only the first process writes
-    return Trainer(objective, flags, silent, device, iter, tuple)  # neither stream is asked for
+    return Trainer(objective, flags, silent, device, lambda _: iter(()), lambda: (_ for _ in ()))  # neither is asked
 
 
 def seeded(network: Callable[..., torch.nn.Module], *args: Any, **sizes: Any) -> Any:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -24,7 +25,8 @@ from reference.random_batches import random_articles, random_pairs
 from support.devices import decoding_on
 
 FLAT = {"source": (300, 401), "target": (50, 101)}  # an article's beginning, and its summary
-CASES = (  # kind of update, items in a batch, lengths if not those of random batches
+Case = tuple[str, int, dict[str, Any]]  # kind of update, items in a batch, lengths if not those of random batches
+CASES: tuple[Case, ...] = (
     ("rnn-ext", 32, {}),
     ("ff-ext", 32, {}),
     ("abstractor", 32, {}),

@@ -28,7 +28,8 @@ try:
     backend_registration._setup_privateuseone_for_python_backend("gpu", _Backend())
     AVAILABLE = True
 except (ImportError, AttributeError, RuntimeError):
-    AVAILABLE, TorchDispatchMode = False, object
+    AVAILABLE = False
+    TorchDispatchMode = object  # type: ignore[assignment, misc]
 
 GPU = torch.device("gpu:0") if AVAILABLE else torch.device("meta")
 
@@ -42,7 +43,7 @@ class OnGpu(Tensor):
     """Looks like a tensor on the GPU; `held` is where its numbers are."""
 
     held: Tensor
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @staticmethod
     def __new__(cls, held: Tensor) -> OnGpu:
@@ -63,7 +64,7 @@ class OnGpu(Tensor):
         return self.cpu().tolist()
 
     @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(cls, func: Any, *_: object) -> Any:
         raise RuntimeError(f"{func} outside of `pretended_gpu`")
 
 
@@ -87,7 +88,7 @@ class Counts(TorchDispatchMode):
         self.pending += 1
         self.names[name] += 1
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = func._schema.name.removeprefix("aten::")
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
@@ -131,18 +132,20 @@ def _has_mask(indices: Any) -> bool:
     return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in indices)
 
 
-def _fused_cell(from_input, from_h, c, input_bias=None, hidden_bias=None):
+def _fused_cell(
+    from_input: Tensor, from_h: Tensor, c: Tensor, *biases: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """torch's one launch for what an LSTM cell does to its gates; a CPU has no such kernel."""
-    gates = from_input + from_h
-    if input_bias is not None:
-        gates = gates + input_bias + hidden_bias
+    gates = sum((bias for bias in biases if bias is not None), from_input + from_h)
     i, f, g, o = gates.chunk(4, 1)
     i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
     new_c = f * c + i * g
     return o * new_c.tanh(), new_c, torch.cat([i, f, g, o], 1)
 
 
-def _fused_cell_backward(grad_h, grad_c, c, new_c, activated, has_bias):
+def _fused_cell_backward(
+    grad_h: Tensor | None, grad_c: Tensor | None, c: Tensor, new_c: Tensor, activated: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     i, f, g, o = activated.chunk(4, 1)
     tanh_c = new_c.tanh()
     grad_h = torch.zeros_like(c) if grad_h is None else grad_h
@@ -165,7 +168,7 @@ class _WholeLstm(torch.autograd.Function):
     """cuDNN's LSTM: one launch for all steps, and one for their gradient."""
 
     @staticmethod
-    def forward(ctx, compute, counts, *tensors):
+    def forward(ctx: Any, compute: Callable[..., tuple[Tensor, ...]], counts: Counts, *tensors: OnGpu) -> Any:
         held = [tensor.held.detach().requires_grad_() for tensor in tensors]
         with torch.enable_grad():
             ctx.found = compute(held)
@@ -174,7 +177,7 @@ class _WholeLstm(torch.autograd.Function):
         return tuple(OnGpu(x.detach()) for x in ctx.found)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: OnGpu | None) -> Any:
         ctx.counts.launch("lstm_backward")
         known = [(x, grad.held) for x, grad in zip(ctx.found, grads, strict=True) if grad is not None]
         outputs, given = zip(*known, strict=True)
@@ -183,7 +186,7 @@ class _WholeLstm(torch.autograd.Function):
 
 
 def _lstm_of(counts: Counts, original: Callable[..., Any]) -> Callable[..., Any]:
-    def lstm(inputs, second, third, *rest):
+    def lstm(inputs: Tensor, second: Any, third: Any, *rest: Any) -> Any:
         """Padded: inputs, states, weights, ...; packed: items, sizes, states, weights, ..."""
         if not isinstance(inputs, OnGpu):
             return original(inputs, second, third, *rest)
@@ -227,13 +230,13 @@ def _widest(floating: list[Tensor]) -> torch.dtype:
 def _register_autocast() -> Any:
     others, library = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
-    key = torch._C.DispatchKey.AutocastPrivateUse1
+    key = torch._C._dispatch_key_parse("AutocastPrivateUse1")
 
     def register(name: str, dtype_of: Callable[[list[Tensor]], torch.dtype]) -> None:
         packet, _, overload = name.partition(".")
         operation = getattr(getattr(torch.ops.aten, packet), overload or "default")
 
-        def cast_and_call(*args, **kwargs):
+        def cast_and_call(*args: Any, **kwargs: Any) -> Any:
             floating = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor) and x.is_floating_point()]
             with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
                 dtype = dtype_of(floating)

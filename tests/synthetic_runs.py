@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from data.articles import Article, article_path, read_article, write_article
 from metrics import bootstrap, rouge
 from metrics.scores import MeteorScores, RougeScores, Scores, save_scores
 from metrics.summaries import Document
+from report import layout
 
 FULL = ("rnn_ext_rl", "rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank")
 BASELINES = ("lead3", "lead3_abs", "ff_ext", "rnn_ext", "ff_ext_abs", "rnn_ext_abs")
@@ -117,3 +119,11 @@ def _rewritten(sentence: str) -> str:
 def _read(data_dir: Path) -> list[Article]:
     count = len(list((data_dir / "test").glob("*.json")))
     return [read_article(article_path(data_dir, "test", i)) for i in range(count)]
+
+
+def lines_of(table: layout.Table) -> dict[str, layout.Line]:
+    return {line.label: line for section in table.sections for line in section.lines}
+
+
+def texts(cells: Iterable[layout.Cell]) -> list[str]:
+    return [cell.text for cell in cells]

@@ -52,7 +52,8 @@ def test_the_stop_reward_has_its_own_metric_and_weight():
 
 def test_a_batch_of_articles_is_scored_as_each_alone():
     articles = [([[1, 2], [3]], [[1], [3, 4]]), ([], [[5]]), ([[6], [7], [8]], [[6, 7]])]
-    together = episode_rewards(*zip(*articles, strict=True), REWARDS["rouge-l"], REWARDS["rouge-1"], 1.0)
+    outputs, references = [article[0] for article in articles], [article[1] for article in articles]
+    together = episode_rewards(outputs, references, REWARDS["rouge-l"], REWARDS["rouge-1"], 1.0)
     assert [row.tolist() for row in together] == [rewards(*article) for article in articles]
 
 

@@ -9,9 +9,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_extractor import check_gradients
+from released_gradients import check_gradients
 
-from checkpoints.directory import ABSTRACTOR, load
+from checkpoints.directory import load
+from checkpoints.networks import ABSTRACTOR
 from data.collate import collate_pairs
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
@@ -51,14 +52,14 @@ def test_losses_and_gradients_equal_the_released_code(golden, name):
 
 
 @given(seed=st.integers(0, 10**6), batch=st.integers(1, 5))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_losses_equal_those_of_the_dense_distribution(seed, batch):
     net, pairs = network(), random_pairs(seed, batch, 40, source=(1, 8), target=(1, 6))
     assert torch.allclose(net(pairs), abstractor_losses(net, pairs), atol=1e-5)
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_gradients_equal_those_of_the_dense_distribution(seed):
     net, pairs = network(), random_pairs(seed, 3, 40, source=(1, 8), target=(1, 6))
     parameters = list(net.parameters())
@@ -69,7 +70,7 @@ def test_gradients_equal_those_of_the_dense_distribution(seed):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_copy_mixture_sums_to_one(seed):
     """What the loss says about every word of the extended vocabulary as the next one."""
     net, pairs = network(), random_pairs(seed, 3, 40, source=(1, 8), target=(2, 6))

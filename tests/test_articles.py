@@ -4,8 +4,9 @@ import json
 import os
 
 import pytest
+from commands import run_here
 from hypothesis import given
-from tiny_data import run_python, texts, write_split
+from tiny_data import texts, write_split
 
 from data.articles import Article, article_path, count_articles, read_article, write_article
 from support.errors import UserError
@@ -100,7 +101,7 @@ def test_commands_answer_bad_input_in_one_line_with_code_2(tmp_path, command):
     write_split(tmp_path, "train", [(["a"], ["a"])] * 600)
     write_split(tmp_path, "val", [(["a"], ["a"])])
     article_path(tmp_path, "train", 555).write_bytes(BAD["truncated"])
-    result = run_python(*command, str(tmp_path), "--workers", "2")
+    result = run_here(*command, str(tmp_path), "--workers", "2")
     assert result.returncode == 2
     assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
     assert "train/555.json" in result.stderr

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from model.extractor import RnnExtractor
 from support.errors import UserError
 
 PAIRS = random_pairs(90, seed=3)
-KINDS = [ExtractionData, RewritingData, ArticleData]
+KINDS: list[Any] = [ExtractionData, RewritingData, ArticleData]
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +165,7 @@ def test_rewriting_pairs_are_those_of_a_plain_reading(dataset):
 def test_batches_validated_together_have_the_losses_of_single_ones(dataset, kind):
     """Also of words outside the vocabulary, whose numbers are those of their own batch."""
     torch.manual_seed(0)
-    sizes = {"vocab_size": len(dataset[1]), "emb_dim": 8}
+    sizes: dict[str, Any] = {"vocab_size": len(dataset[1]), "emb_dim": 8}
     network = Abstractor(**sizes, n_hidden=7) if kind is RewritingData else RnnExtractor(**sizes, lstm_hidden=7)
 
     def losses(together: int) -> torch.Tensor:
@@ -225,7 +226,8 @@ def test_loading_draws_nothing_from_the_global_generator(dataset):
 
 
 def test_every_target_ends(dataset):
-    for batch in validation_batches(RewritingData(*dataset, max_abs=3), 8):
+    store, vocabulary = dataset
+    for batch in validation_batches(RewritingData(store, vocabulary, max_abs=3), 8):
         last = batch.targets[torch.arange(len(batch.lengths)), batch.lengths - 1]
         assert (last == END).all() and batch.lengths.max() <= 4
 

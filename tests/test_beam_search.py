@@ -5,9 +5,11 @@ import itertools
 import pytest
 import torch
 
-from checkpoints.directory import ABSTRACTOR, load
+from checkpoints.directory import load
+from checkpoints.networks import ABSTRACTOR
 from data.store import open_store
 from inference.rewriter import Rewriter
+from model.abstractor import Abstractor
 from model.batches import END, SourceBatch
 from model.beam_search import REPEATED, Beams, Children, beam_search
 from model.greedy_search import greedy_search
@@ -133,9 +135,11 @@ def test_unfinished_hypotheses_come_after_finished_ones_and_lose_their_last_word
 
 
 def test_a_source_word_can_be_chosen_though_the_vocabulary_is_smaller_than_the_beam():
-    abstractor = random_abstractor(0, vocab_size=5)
-    found = beam_search(abstractor, random_source(0, batch=2, vocab_size=5, n_extra=1), 4, beam=8)
-    assert torch.isfinite(found.scores[:, 0]).all()
+    abstractor, source = random_abstractor(2, vocab_size=5), random_source(2, batch=2, vocab_size=5, n_extra=1)
+    found = beam_search(abstractor, source, 4, beam=8)
+    words, _, score = plain_beam(abstractor, source, 4, 8, 1.0)[1][0]
+    assert found.words[1, 0, : int(found.lengths[1, 0])].tolist() == words == [4, 4, 5]  # 5 lies outside of it
+    assert found.scores[1, 0].item() == pytest.approx(score, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +153,7 @@ def test_a_source_word_can_be_chosen_though_the_vocabulary_is_smaller_than_the_b
 def test_beams_equal_the_released_ones_in_text_order_and_score(golden, expected, name, options):
     store = open_store(golden / "data", "test")
     loaded = load(golden / "rl" / "abstractor", nets=(ABSTRACTOR,))
+    assert isinstance(loaded.network, Abstractor)
     rewriter = Rewriter(loaded.network, loaded.vocabulary, store, shared=True, **options)
     articles = expected["articles"]
     firsts = store.articles.document_offsets

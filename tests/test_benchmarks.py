@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
 import torch
-from commands import complaint, launch
+from commands import complaint, run_here
 
 from scripts.bench_gpu import first_sentences
 
 
 def printed(*command: object) -> str:
-    process = launch(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    output, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    return output
+    done = run_here(*command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_training_steps_are_compared_with_the_plain_loop(monkeypatch):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import subprocess
-import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from commands import run_here
 
 from data.check import check, render
 from support.errors import UserError
 
 ROOT = Path(__file__).parents[1]
-GOOD = {
+GOOD: dict[str, list[Any]] = {
     "article": ["the dam above the town broke .", "nobody in the town was hurt ."],
     "abstract": ["the dam broke ."],
     "extracted": [0],
@@ -41,9 +42,10 @@ def write(root: Path, value: object, name: str = "train/1.json") -> None:
 
 def findings(root: Path) -> tuple[list[str], list[str]]:
     report = check(root, workers=1)
-    return tuple(
+    problems, remarks = (
         [f"{item.where} {item.finding}" for item in items] for items in (report.problems, report.remarks)
     )
+    return problems, remarks
 
 
 def changed(**fields: object) -> dict:
@@ -172,11 +174,7 @@ def test_no_split_at_all_is_a_bad_call(tmp_path):
 
 
 def test_the_exit_code_tells(data_set, tmp_path):
-    def call(*argv: object) -> subprocess.CompletedProcess:
-        line = [sys.executable, "-m", "data.check", *map(str, argv)]
-        environment = {name: value for name, value in os.environ.items() if name != "DATA"}
-        return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True)
-
+    call = partial(run_here, "-m", "data.check")
     assert call(data_set).returncode == 0
     write(data_set, changed(id="half \ud800"))
     write(data_set, changed(id="half \ud800"), "train/2.json")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_data import write_split
 
@@ -34,7 +34,6 @@ def padded(rows, width, fill=PAD):
     return [list(row) + [fill] * (width - len(row)) for row in rows]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(sentences, min_size=1, max_size=6), min_size=1, max_size=4),
     st.none() | st.integers(1, 7),
@@ -63,7 +62,8 @@ def test_an_article_without_sentences_is_no_input():
 
 def reference_numbers(rows, shared):
     """Extended ids as the released code gives them, and row by row."""
-    ids, extended = {}, []
+    ids: dict[int, int] = {}
+    extended = []
     for row in rows:
         ids = ids if shared else {}
         for word in row:
@@ -73,7 +73,6 @@ def reference_numbers(rows, shared):
     return [dict(ids) if shared else own for own in extended]
 
 
-@settings(deadline=None)
 @given(st.lists(sentences, min_size=1, max_size=6), st.none() | st.integers(1, 5), st.booleans())
 def test_sources_equal_a_plain_reference(texts, max_words, shared):
     store, word_map = store_of([texts])
@@ -92,7 +91,6 @@ def test_sources_equal_a_plain_reference(texts, max_words, shared):
     assert sources.extra_words.shape == (len(rows), max(map(len, numbers)))
 
 
-@settings(deadline=None)
 @given(st.lists(sentences, min_size=2, max_size=6))
 def test_unshared_rows_do_not_depend_on_their_neighbours(texts):
     store, word_map = store_of([texts])
@@ -106,7 +104,6 @@ def test_unshared_rows_do_not_depend_on_their_neighbours(texts):
         assert together.extra_words[row, :n].tolist() == alone.extra_words[0].tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(full, full), min_size=1, max_size=6), st.integers(1, 9), st.integers(1, 9))
 def test_pairs_equal_a_plain_reference(pairs, max_art, max_abs):
     store, word_map = store_of([[source for source, _ in pairs]], [[target for _, target in pairs]])
@@ -124,7 +121,6 @@ def test_pairs_equal_a_plain_reference(pairs, max_art, max_abs):
     assert batch.source.n_extra.tolist() == [len(ids)] * len(rows)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(full, full), min_size=3, max_size=7), st.integers(1, 3))
 def test_shares_of_processes_tile_the_batch(pairs, world):
     store, word_map = store_of([[source for source, _ in pairs]], [[target for _, target in pairs]])

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from pathlib import Path
 
 import pytest
+from contributing import EXAMPLES
 from training_runs import EXTRACTOR
 
-from checkpoints.directory import RNN_EXTRACTOR, load, read_meta
+from checkpoints.directory import load, read_meta
+from checkpoints.networks import RNN_EXTRACTOR
 from model.sentence_encoder import SENTENCE_ENCODERS
 from pipeline.plan import Sources, make_plan
 from pipeline.presets import TINY
 from report import rows
 from training.metrics_log import read_metrics
 from training.rewards import REWARDS
-
-ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
-EXAMPLES = {code.split()[1]: code for code in BLOCKS}
 
 
 @pytest.fixture
@@ -31,7 +26,7 @@ def example(monkeypatch, tmp_path, golden, data):
         (tmp_path / "runs" / name).symlink_to(golden / model)
     monkeypatch.chdir(tmp_path)
 
-    def run(name: str, *more: object) -> int:
+    def run(name: str, *more: object) -> object:
         code = EXAMPLES[name]
         flags = code.splitlines()[0].split()[2:]
         monkeypatch.setattr(sys, "argv", [name, *(f.replace("$DATA", str(data)) for f in flags), *map(str, more)])

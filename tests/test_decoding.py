@@ -2,20 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from decode_runs import summarize
 
 from data.store import TokenStore, open_store
 from decoding import Options, Summarizer
 
 
-def summarize(golden, model: str, **options):
-    store = open_store(golden / "data", "test")
-    return list(Summarizer.from_agent(golden / model, Options(**options)).summarize(store, np.arange(len(store))))
-
-
 def by_parts(golden, extractor: str | None, abstractor: str | None, **options):
     store = open_store(golden / "data", "test")
-    directories = (golden / name if name else None for name in (extractor, abstractor))
-    summarizer = Summarizer.from_parts(*directories, Options(**options))
+    models = [golden / name if name else None for name in (extractor, abstractor)]
+    summarizer = Summarizer.from_parts(models[0], models[1], Options(**options))
     return list(summarizer.summarize(store, np.arange(len(store))))
 
 
@@ -38,7 +34,7 @@ def test_an_agent_without_abstractor_copies_sentences(golden, expected):
         chosen = [i for i in article["rl_ext_only_raw"] if i < n]
         assert sources(summary) == (chosen or list(range(min(5, n))))
         first = summary.sentences[0]
-        assert first.words == [store.lexicon[w] for w in store.articles.document(summary.article)[first.source]]
+        assert first.words == [store.lexicon[w] for w in store.articles.document(summary.article)[sources(summary)[0]]]
         assert first.rewriting_score is None and first.copied is None
 
 
@@ -110,6 +106,7 @@ def test_copied_words_stand_in_the_source_sentence(golden):
     for summary in summarize(golden, "rl"):
         document = store.articles.document(summary.article)
         for sentence in summary.sentences:
+            assert sentence.copied is not None and sentence.replaced is not None and sentence.source is not None
             assert len(sentence.copied) == len(sentence.replaced) == len(sentence.words)
             own = {store.lexicon[word] for word in document[sentence.source]}
             taken = (sentence.copied > 0) | sentence.replaced

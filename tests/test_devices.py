@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -43,7 +44,7 @@ def test_each_of_two_processes_takes_its_own_gpu():
         port = str(free.getsockname()[1])
     group = {"PYTHONPATH": str(ROOT), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     command = [sys.executable, "-c", PROGRAM, "auto", "cuda", "cpu", "cuda:1"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     started = [
         subprocess.Popen(command, env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank}, **pipes)
         for rank in ("0", "1")
@@ -77,7 +78,7 @@ def test_auto_is_the_cpu_where_there_is_no_gpu(monkeypatch):
 
 
 def test_a_gpu_is_waited_for(monkeypatch):
-    waited = []
+    waited: list[object] = []
     monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
     for device in ("cpu", "cuda"):
         wait_for(torch.device(device))

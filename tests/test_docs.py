@@ -29,6 +29,29 @@ def test_links_between_documents_lead_somewhere(document):
         assert not part or path.suffix != ".md" or part in headings(path), f"{target}#{part}"
 
 
+def first(pattern: str, file: str) -> str:
+    found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert found, f"{file} has no {pattern}"
+    return found[1]
+
+
+def test_version_authors_and_licence_are_the_same_everywhere():
+    version = first(r'^version = "(.+)"', "pyproject.toml")
+    assert version == first(r"^version: (.+)", "CITATION.cff") == first(r"^## ([\d.]+)", "CHANGELOG.md")
+    authors = first(r'^authors = \[\{ name = "(.+?)"', "pyproject.toml")
+    assert authors == first(r"^  - name: (.+)", "CITATION.cff") == first(r"^Copyright \(c\) \d+ (.+)", "LICENSE")
+    licence = first(r'^license = "(.+)"', "pyproject.toml")
+    assert licence == first(r"^license: (.+)", "CITATION.cff") == first(r"^(\w+) License", "LICENSE")
+
+
+def test_the_pythons_of_the_metadata_are_those_that_it_allows():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    allowed = first(r'^requires-python = "(.+)"', "pyproject.toml")
+    lowest, above = (int(minor) for minor in re.findall(r"[<>=]+3\.(\d+)", allowed))
+    named = [int(n) for n in re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', text)]
+    assert named == list(range(lowest, above))
+
+
 def test_deviations_name_tests_that_exist():
     text = (ROOT / "docs/DEVIATIONS.md").read_text(encoding="utf-8")
     named = re.findall(r"`(test_\w+)\.py(?:::(\w+))?`", text)

@@ -106,7 +106,7 @@ def test_with_another_default_a_python_that_fits_is_looked_for(project, newest):
     assert "python3.12 3.12 -m" in sh(project, "./reproduce.sh --help", project / "bin").stdout
     assert "python 3.11 -m" in sh(project, "./reproduce.sh --help", project / "bin", PYTHON=str(managed)).stdout
     done = sh(project, "./reproduce.sh", project / "bin", PYTHON=str(project / "bin" / "python3"))
-    assert done.returncode == 2 and "is no Python from 3.10 to 3.13" in done.stderr
+    assert done.returncode == 2 and "is not a Python from 3.10 to 3.13" in done.stderr
 
 
 def test_the_supported_versions_are_the_same_everywhere():

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import chromium, complaints, set_window
+from score_files import rouge_of
 
 import eval_acl
 import eval_outputs
@@ -27,7 +28,7 @@ NAMES = ("rl_greedy", "rl_beam5", "rl_ext_only")
 def command(monkeypatch, capsys):
     """Runs eval_outputs.py -> exit code, output, errors."""
 
-    def call(*arguments: object, meteor: bool = False) -> tuple[int, str, str]:
+    def call(*arguments: object, meteor: bool = False) -> tuple[object, str, str]:
         fixed = ["--samples", "500", *([] if meteor else ["--no_meteor"])]
         monkeypatch.setattr(sys, "argv", ["eval_outputs.py", *map(str, arguments), *fixed])
         with pytest.raises(SystemExit) as stopped:
@@ -58,10 +59,12 @@ def test_a_folder_scores_as_by_eval_acl(released, refs, tmp_path, command, monke
     arguments = ["--rouge", "--decode_dir", str(folder), "--ref_dir", str(refs)]
     monkeypatch.setattr(sys, "argv", ["eval_acl.py", *arguments])
     eval_acl.main()
-    ours, theirs = load_scores(tmp_path / "out" / "rl_greedy.scores.json"), load_scores(folder / "scores.json")
-    assert ours.ids == theirs.ids and np.array_equal(ours.rouge.documents, theirs.rouge.documents)
-    assert all(np.array_equal(*pair) for pair in zip(ours.rouge.averages, theirs.rouge.averages, strict=True))
-    assert "|docs:30|refs:1|" in ours.rouge.signature
+    paths = tmp_path / "out" / "rl_greedy.scores.json", folder / "scores.json"
+    assert load_scores(paths[0]).ids == load_scores(paths[1]).ids
+    ours, theirs = map(rouge_of, paths)
+    assert np.array_equal(ours.documents, theirs.documents)
+    assert all(np.array_equal(*pair) for pair in zip(ours.averages, theirs.averages, strict=True))
+    assert "|docs:30|refs:1|" in ours.signature
 
 
 def test_one_table_for_several_systems_in_four_formats(golden, released, refs, tmp_path, command):
@@ -71,26 +74,27 @@ def test_one_table_for_several_systems_in_four_formats(golden, released, refs, t
     )
     assert code == 0, error
     assert (tmp_path / "table.txt").read_text() + "\n" == printed
-    scores = [load_scores(tmp_path / f"{name}.scores.json") for name in (*NAMES[:2], "See_et_al.")]
+    files = [tmp_path / f"{name}.scores.json" for name in (*NAMES[:2], "See_et_al.")]
+    scores = [rouge_of(file) for file in files]
     rows = records((tmp_path / "table.csv").read_text())
     assert [row["system"] for row in rows] == [*NAMES[:2], "See et al.", "reference summaries"]
     for row, found in zip(rows, scores, strict=False):
         for m, metric in enumerate(("rouge-1", "rouge-2", "rouge-l")):
-            values = [*(part[m, 2] for part in found.rouge.averages), found.rouge.documents[:, m, 2].mean()]
+            values = [*(part[m, 2] for part in found.averages), found.documents[:, m, 2].mean()]
             shown = [row[metric], row[f"{metric}_low"], row[f"{metric}_high"], row[f"{metric}_plain_mean"]]
             assert shown == [f"{value:.5f}" for value in values]
             assert f"{100 * values[0]:.2f}" in printed and f"{100 * values[3]:.2f}" in printed
-    for row, other in zip(rows[1:], scores[1:], strict=False):
-        for found in significance.compare(scores[0], other, 500):
-            assert float(row[f"{found.metric}_p_better"]) == found.p_b_better
-            assert f"{100 * (found.b - found.a):+.2f} (p " in printed
+    for row, other in zip(rows[1:], files[1:], strict=False):
+        for pair in significance.compare(load_scores(files[0]), load_scores(other), 500):
+            assert float(row[f"{pair.metric}_p_better"]) == pair.p_b_better
+            assert f"{100 * (pair.b - pair.a):+.2f} (p " in printed
     latex, page = (tmp_path / "table.tex").read_text(), (tmp_path / "table.html").read_text()
     for text in (printed, latex, page):
         assert "Difference to rl" in text and "drawn in the order of the file names" in text and "See et al." in text
         assert "Novel n-grams" in text and "Repeated n-grams" in text and "Lengths" in text
     assert r"rl\_greedy" in latex and latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 6
     assert "rl_beam5" in page and "http" not in page and "<script" not in page
-    assert all(found.rouge.signature in text for found in scores for text in (printed, page))
+    assert all(found.signature in text for found in scores for text in (printed, page))
 
 
 def test_lengths_repetition_and_novelty_by_hand(tmp_path, command):
@@ -141,8 +145,7 @@ def test_the_form_of_the_outputs_does_not_change_the_scores(released, refs, tmp_
     assert code == 0, error
     assert command(tmp_path / "both.jsonl", "--refs", tmp_path / "both.jsonl", "--out", tmp_path / "out")[0] == 0
     assert "padded begins with 1" not in printed  # lines have no numbers
-    first, *others = (load_scores(path) for path in sorted((tmp_path / "out").glob("*.scores.json")))
-    by_id = [np.sort(other.rouge.documents, axis=0) for other in (first, *others)]
+    by_id = [np.sort(rouge_of(path).documents, axis=0) for path in (tmp_path / "out").glob("*.scores.json")]
     assert len(by_id) == 4 and all(np.array_equal(by_id[0], other) for other in by_id)
     code, printed, error = command(tmp_path / "padded", "--refs", refs)
     assert code == 0 and "noticed:" in printed and "padded begins with 1" in printed and "paired in order" in printed
@@ -172,7 +175,7 @@ def test_conventions_are_named_and_normalised_on_request(tmp_path, command):
         (["nowhere", "--refs", "{s}"], "nowhere does not exist"),
         (["--refs", "{s}"], "SYSTEMS is missing"),
         (["{s}"], "--refs is missing"),
-        (["{s}", "{s}", "--refs", "{s}"], "is given twice: name the systems apart"),
+        (["{s}", "{s}", "--refs", "{s}"], "is given twice: give the systems different names"),
         (["{s}", "--refs", "{s}", "--normalise", "spelling"], "--normalise spelling is not known"),
         (["{s}", "--refs", "{s}", "--articles", "{t}"], "t.txt has 1 documents and"),
         (["{s}", "--refs", "{s}", "--out", "{s}"], "s.txt"),
@@ -216,3 +219,21 @@ def test_the_page_is_readable_at_both_widths(golden, released, refs, tmp_path, c
             hints = driver.find_elements("css selector", ".hint")
             assert len(tables) == 6 and [hint.is_displayed() for hint in hints] == [width == 400] * 5
         assert complaints(driver) == []
+
+
+def test_fields_are_taken_by_the_names_that_are_given(tmp_path, command):
+    """In one file that has all of them, under names that tell nothing."""
+    lines = [{"a": "one two .", "b": "one three .", "c": f"four one two . {n}"} for n in range(3)]
+    path = tmp_path / "all.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+
+    def scored(summary: str, reference: str, article: str) -> tuple[str, str]:
+        names = ["--field", summary, "--ref_field", reference, "--article_field", article]
+        code, _, error = command(path, "--refs", path, "--articles", path, "--out", tmp_path / "out", *names)
+        assert code == 0, error
+        row, *_ = records((tmp_path / "out" / "table.csv").read_text())
+        return row["rouge-1"], row["novel_2"]
+
+    assert scored("a", "b", "c") == ("0.50000", "0.000")
+    assert scored("a", "a", "b") == ("1.00000", "100.000")
+    assert scored("b", "a", "a") == ("0.50000", "100.000")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from score_files import rouge_of
 
 import eval_acl
 import eval_baselines
@@ -43,7 +44,7 @@ def decoded(golden, tmp_path) -> Path:
 def command(monkeypatch):
     """Runs a script's main as its last line does -> exit code."""
 
-    def call(script, *arguments) -> int:
+    def call(script, *arguments):
         monkeypatch.setattr(sys, "argv", [f"{script.__name__}.py", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
             run(script.main)
@@ -62,7 +63,7 @@ def test_references_equal_the_released_ones(golden, data_dir, command):
 
 def test_references_of_an_empty_abstract_and_of_several(tmp_path, command):
     (tmp_path / "test").mkdir()
-    abstracts = [{"abstract": []}, {"abstract": ["a < b", "c"], "references": [["d"], []]}]
+    abstracts: list[dict] = [{"abstract": []}, {"abstract": ["a < b", "c"], "references": [["d"], []]}]
     for i, fields in enumerate(abstracts):
         (tmp_path / "test" / f"{i}.json").write_text(json.dumps({"id": "x", "article": ["a"], **fields}))
     for _ in range(2):  # it may run again
@@ -75,16 +76,16 @@ def test_rouge_of_a_full_model(data_dir, decoded, command, capsys):
     decode_dir = decoded / "rl_greedy"
     assert command(eval_full_model, "--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir) == 0
     text = (decode_dir / "rouge.txt").read_text()
-    scores = load_scores(decode_dir / "scores.json")
+    scores = rouge_of(decode_dir / "scores.json")
     printed = capsys.readouterr().out
-    assert printed.startswith(text) and printed.endswith(scores.rouge.signature + "\n")
-    plain = scores.rouge.documents[:, :, 2].mean(axis=0)
+    assert printed.startswith(text) and printed.endswith(scores.signature + "\n")
+    plain = scores.documents[:, :, 2].mean(axis=0)
     assert "Plain mean of F: ROUGE-1 {:.5f}, ROUGE-2 {:.5f}, ROUGE-L {:.5f}".format(*plain) in printed
     assert "drawn in the order of the file names" in printed
-    assert scores.ids == tuple(range(30)) and scores.rouge.documents.shape == (30, 3, 3)
-    assert f"1 ROUGE-L Average_F: {scores.rouge.averages.mean[2, 2]:.5f}" in text
-    assert abs(scores.rouge.documents.mean(axis=0) - scores.rouge.averages.mean).max() < 0.01
-    assert "args:-c 95 -r 1000 -n 2 -m" in scores.rouge.signature and "docs:30|refs:1" in scores.rouge.signature
+    assert load_scores(decode_dir / "scores.json").ids == tuple(range(30)) and scores.documents.shape == (30, 3, 3)
+    assert f"1 ROUGE-L Average_F: {scores.averages.mean[2, 2]:.5f}" in text
+    assert abs(scores.documents.mean(axis=0) - scores.averages.mean).max() < 0.01
+    assert "args:-c 95 -r 1000 -n 2 -m" in scores.signature and "docs:30|refs:1" in scores.signature
 
 
 @pytest.mark.skipif(official.why_unavailable() is not None, reason=str(official.why_unavailable()))
@@ -92,9 +93,9 @@ def test_official_script_writes_the_same_files(data_dir, decoded, command):
     decode_dir = decoded / "rl_beam5"
     flags = ["--rouge", "--decode_dir", decode_dir, "--data_dir", data_dir]
     assert command(eval_full_model, *flags) == 0
-    text, ours = (decode_dir / "rouge.txt").read_text(), load_scores(decode_dir / "scores.json").rouge
+    text, ours = (decode_dir / "rouge.txt").read_text(), rouge_of(decode_dir / "scores.json")
     assert command(eval_full_model, *flags, "--official") == 0
-    theirs = load_scores(decode_dir / "scores.json").rouge
+    theirs = rouge_of(decode_dir / "scores.json")
     assert (decode_dir / "rouge.txt").read_text() == text
     assert np.array_equal(ours.documents, theirs.documents)
     assert "tool:in-process" in ours.signature and "tool:ROUGE-1.5.5.pl" in theirs.signature
@@ -121,7 +122,7 @@ def test_baseline_of_a_short_article_keeps_what_there_is(data_dir, decoded):
     decode_dir = decoded / "baseline_lead_abs"
     for k in (1, 2):
         (decode_dir / f"output_{k}" / "4.dec").unlink()
-    merged = read_summaries(eval_baselines.merge_sentences(decode_dir, 3))
+    merged = eval_baselines.merge_sentences(decode_dir, 3)
     assert merged[4] == (decode_dir / "output_0" / "4.dec").read_text()
 
 
@@ -135,7 +136,7 @@ def test_the_best_sentences_of_ff_ext_are_scored_not_the_first(tmp_path):
         (tmp_path / f"output_{k}").mkdir()
         (tmp_path / f"output_{k}" / "0.dec").write_text(word)
     for n, text in ((1, "b"), (2, "b\nc"), (3, "a\nb\nc")):
-        assert read_summaries(eval_baselines.merge_sentences(tmp_path, n)) == {0: text}
+        assert eval_baselines.merge_sentences(tmp_path, n) == {0: text}
 
 
 @pytest.fixture
@@ -170,7 +171,7 @@ def test_the_number_that_is_tuned_is_best_by_the_scores_that_are_reported(ff_ext
     evaluated = []
     for n in (1, 2, 3):
         assert command(eval_baselines, "--rouge", "--n_ext", n, *arguments) == 0
-        documents = load_scores(ff_ext / "out" / f"top{n}_scores.json").rouge.documents
+        documents = rouge_of(ff_ext / "out" / f"top{n}_scores.json").documents
         evaluated.append((100 * documents[:, :, 2].mean(0)).round(2).tolist())
     assert tuned == evaluated
     assert json.loads(chosen.read_text())["n_ext"] == 2
@@ -213,9 +214,9 @@ def test_any_folder_with_several_references(tmp_path, command):
     for _ in range(2):  # the result files among the outputs do no harm
         flags = ["--rouge", "--decode_dir", tmp_path / "out", "--ref_dir", tmp_path / "refs"]
         assert command(eval_acl, *flags) == 0
-    scores = load_scores(tmp_path / "out" / "scores.json")
-    assert scores.ids == (0, 12) and "refs:1-2" in scores.rouge.signature
-    assert scores.rouge.documents[:, 0].tolist() == [[1, 0.5, 0.66667], [0.33333, 0.5, 0.4]]
+    path = tmp_path / "out" / "scores.json"
+    assert load_scores(path).ids == (0, 12) and "refs:1-2" in rouge_of(path).signature
+    assert rouge_of(path).documents[:, 0].tolist() == [[1, 0.5, 0.66667], [0.33333, 0.5, 0.4]]
 
 
 def test_scores_of_other_texts_are_not_kept(data_dir, decoded, command):
@@ -228,7 +229,8 @@ def test_scores_of_other_texts_are_not_kept(data_dir, decoded, command):
     value["meteor"] = {"signature": "s", "score": 0.5, "statistics": [[0] * meteor.STATISTICS] * 30}
     path.write_text(json.dumps(value))
     assert command(eval_full_model, *flags) == 0
-    assert load_scores(path).meteor.score == 0.5
+    kept = load_scores(path).meteor
+    assert kept is not None and kept.score == 0.5
     (decode_dir / "output" / "0.dec").write_text("something else")
     assert command(eval_full_model, *flags) == 0
     assert load_scores(path).meteor is None
@@ -300,7 +302,7 @@ def test_the_plain_mean_does_not_depend_on_the_numbering(tmp_path, command):
             (folder / f"{i}.dec").write_text(summary)
             (folder / f"{i}.ref").write_text(reference)
         assert command(eval_acl, "--rouge", "--decode_dir", folder, "--ref_dir", folder) == 0
-        found.append(load_scores(folder / "scores.json").rouge)
+        found.append(rouge_of(folder / "scores.json"))
     assert np.allclose(found[0].plain_mean, found[1].plain_mean, atol=1e-12)
     assert not np.array_equal(found[0].averages.mean, found[1].averages.mean)
 

@@ -10,9 +10,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from released_gradients import check_gradients
 
-from checkpoints.directory import FF_EXTRACTOR, RNN_EXTRACTOR, load
-from checkpoints.released_names import to_released
+from checkpoints.directory import load
+from checkpoints.networks import FF_EXTRACTOR, RNN_EXTRACTOR
 from data.collate import collate_articles, collate_extraction
 from data.labels import proxy_labels
 from data.store import TokenStore
@@ -48,15 +49,6 @@ def losses(golden):
     return json.loads((golden / "losses.json").read_text())
 
 
-def check_gradients(loaded, expected):
-    norms = {name: float(p.grad.norm()) for name, p in loaded.network.named_parameters()}
-    found = to_released(loaded.meta["net"], norms)
-    for name, value in expected["grad_norm_per_parameter"].items():
-        assert found[name] == pytest.approx(value, rel=1e-4, abs=1e-6), name
-    total = sum(value**2 for value in norms.values()) ** 0.5
-    assert total == pytest.approx(expected["grad_norm"], rel=1e-4)
-
-
 def test_rnn_losses_and_gradients_equal_the_released_code(golden, losses):
     """Articles of equal length: elsewhere the released loss includes padding, which ours masks."""
     case = losses["extractor_same_length"]
@@ -73,9 +65,10 @@ def test_rnn_logits_of_padded_batches_equal_the_released_code(golden, losses, na
     case = losses[name]
     loaded = load(golden / "ext_rnn", nets=(RNN_EXTRACTOR,))
     batch = golden_batch(case, loaded.vocabulary)
-    pointer = loaded.network.pointer
-    memory = pointer.remember(*loaded.network.encode(batch.articles))
-    scores = pointer.teacher_forcing(memory, batch.targets.clamp(min=0))
+    network = loaded.network
+    assert isinstance(network, RnnExtractor)
+    memory = network.pointer.remember(*network.encode(batch.articles))
+    scores = network.pointer.teacher_forcing(memory, batch.targets.clamp(min=0))
     expected = torch.tensor(case["rnn"]["logits_article0"])
     steps = int((batch.targets[0] >= 0).sum())  # later steps of the released code read another filler sentence
     assert torch.allclose(scores[0, :steps], expected[:steps], atol=1e-4)
@@ -101,13 +94,14 @@ def test_extraction_equals_the_released_code(golden, expected, folder, net):
     texts = [json.loads((golden / f"data/test/{i}.json").read_text())["article"] for i in range(30)]
     store = TokenStore.from_texts(texts)
     batch = collate_extraction(store, store.map_to(loaded.vocabulary), torch.arange(30).numpy(), None, None)
+    assert isinstance(loaded.network, RnnExtractor | FfExtractor)
     found = loaded.network.extract(batch.articles, 6)
     key = "ext_rnn_extract" if net == RNN_EXTRACTOR else "ext_ff_top6_set"
     assert [chosen.sentences for chosen in found] == [article[key] for article in expected["articles"]]
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_batch_gives_what_a_loop_over_its_articles_gives(seed):
     net = network()
     batch = random_extraction(seed, 4, 50, sentences=(1, 9), words=(0, 12))

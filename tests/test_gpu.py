@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -117,9 +118,9 @@ def test_extraction_equals_that_of_the_cpu(gpu, kind):
 def test_searches_equal_those_of_the_cpu(gpu, seed, ask_every):
     network, source = random_abstractor(seed), random_source(seed, 6)
     remote = copy.deepcopy(network).to(GPU)
-    for search, arguments in ((greedy_search, (9, None)), (beam_search, (9, 3, 1.0))):
-        expected = search(network, source, *arguments)
-        found = search(remote, source.to(GPU), *arguments, ask_every=ask_every)
+    for search in (partial(greedy_search, max_words=9), partial(beam_search, max_words=9, beam=3)):
+        expected = search(network, source)
+        found = search(remote, source.to(GPU), ask_every=ask_every)
         for row, lengths in enumerate(expected.lengths.tolist()):
             for k, n in enumerate(lengths):
                 assert int(found.lengths[row, k]) == n
@@ -193,9 +194,13 @@ def test_clocks_of_reinforcement_stop_when_the_gpu_has_nothing_left_to_do(gpu, t
     """Otherwise a phase would be charged for the work that the one before left there."""
     objective, batch = small("RL, nothing cached", GPU, tmp_path)
     objective.network.to(GPU)
-    pending, clock = [], reinforcement.time.perf_counter
-    watched = SimpleNamespace(perf_counter=lambda: (pending.append(gpu.pending), clock())[1])
-    monkeypatch.setattr(reinforcement, "time", watched)
+    clock, pending = reinforcement.time.perf_counter, []
+
+    def perf_counter() -> float:
+        pending.append(gpu.pending)
+        return clock()
+
+    monkeypatch.setattr(reinforcement, "time", SimpleNamespace(perf_counter=perf_counter))
     metrics = objective.step(batch.to(GPU)).metrics
     assert {"seconds_act", "seconds_rewrite", "seconds_score"} <= metrics.keys()
     assert len(pending) == 6 and pending[1::2] == [0, 0, 0]

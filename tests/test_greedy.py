@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from decode_runs import summarize
 
 from model.copy_network import IMPOSSIBLE, log_probability
 from model.greedy_search import greedy_search
 from model.kernels.candidates import CandidateChoice, _first_positions
 from model.kernels.vocabulary_top import VocabularyTop
-from model.word_choice import WordChoice
 from reference.decoding import dense_log_probs, plain_greedy
 from reference.random_models import random_abstractor, random_source
 
@@ -31,7 +31,7 @@ def test_candidates_hold_the_best_words_of_the_dense_distribution(seed, k):
     abstractor, source = random_abstractor(seed), random_source(seed, batch=5)
     memory, state = abstractor.encode(source)
     _, step = abstractor.step(abstractor.embedding(torch.full((5,), 2)), state, memory)
-    choose = WordChoice(abstractor.embedding.weight, abstractor.extra_logit).among(source, k)
+    choose = CandidateChoice(abstractor.embedding.weight, abstractor.extra_logit).among(source, k)
     words, probabilities, _ = choose.candidates(*abstractor.generator(step), step.attention)
     dense = dense_log_probs(abstractor, step, source)
     best = log_probability(probabilities.topk(k, 1).values)
@@ -95,8 +95,6 @@ def test_share_copied_is_one_for_unknown_words_and_zero_for_words_the_source_lac
 
 
 def test_greedy_equals_the_released_texts(golden, expected):
-    from test_decoding import summarize
-
     for name, options in (("greedy_all", {}), ("greedy_batch4", {"batch": 4})):
         found = summarize(golden, "rl", **options)
         assert [summary.lines() for summary in found] == [article[name] for article in expected["articles"]]

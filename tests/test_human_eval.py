@@ -10,17 +10,18 @@ import shutil
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from browser import chromium, complaints, set_window
-from hypothesis import HealthCheck, given, settings
+from commands import run_here
+from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_runs import make_runs
-from tiny_data import run_python
 
 from report.human_eval.kit import CHOICES, QUESTIONS, readable
-from report.human_eval.tally import OUTCOMES, Key, fleiss_kappa, merge, read_answers, read_key, table_4
+from report.human_eval.tally import OUTCOMES, Key, Vote, fleiss_kappa, merge, read_answers, read_key, table_4
 from support.errors import UserError
 
 A, B = "rnn_ext_abs_rl_rerank", "pointer_generator_coverage"
@@ -35,7 +36,7 @@ def runs(tmp_path_factory) -> Path:
 
 def make(runs: Path, out: Path, *more: str):
     systems = ("--a", str(runs / "runs/decode" / A), "--b", str(runs / "runs/decode" / B))
-    return run_python(
+    return run_here(
         "-m", "report.human_eval", "make", *systems, "--data_dir", str(runs / "data"), "--out", str(out), *more
     )
 
@@ -48,10 +49,13 @@ def kit(runs) -> Path:
 
 
 @pytest.fixture(scope="module")
-def chromium_of_module(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("browser")
-    with chromium(folder) as driver:
-        driver.downloads = folder / "downloads"
+def browser_folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="module")
+def chromium_of_module(browser_folder):
+    with chromium(browser_folder) as driver:
         yield driver
 
 
@@ -70,7 +74,8 @@ def key(kit) -> Key:
 
 
 def embedded(page: Path) -> dict:
-    return json.loads(re.search(r'id="kit" type="application/json">(.*?)</script>', page.read_text())[1])
+    (kit,) = re.findall(r'id="kit" type="application/json">(.*?)</script>', page.read_text())
+    return json.loads(kit)
 
 
 def items_of(kit: Path) -> list[dict]:
@@ -156,12 +161,21 @@ def test_text_cannot_end_the_script_of_a_page(runs, browser, tmp_path):
         (output / f"{i}.dec").write_text("&lt;/script&gt;&lt;b&gt; {{kit}}")
     systems = ("--a", str(output), "--b", str(runs / "runs/decode" / B), "--split", "test")
     arguments = (*systems, "--data_dir", str(runs / "data"), "--out", str(tmp_path / "kit"), "--count", "2")
-    assert run_python("-m", "report.human_eval", "make", *arguments).returncode == 0
+    assert run_here("-m", "report.human_eval", "make", *arguments).returncode == 0
     page = tmp_path / "kit/batch_1.html"
     assert ["</script><b> {{kit}}"] in [embedded(page)["items"][0][side] for side in "AB"]
     browser.get(page.as_uri())
     assert "</script><b> {{kit}}" in [browser.find_element("id", side).text for side in "AB"]
     assert complaints(browser) == []
+
+
+def test_a_log_whose_split_is_no_name_is_told(runs, tmp_path):
+    folder = tmp_path / "system"
+    shutil.copytree(runs / "runs/decode" / A, folder)
+    (folder / "log.json").write_text('{"split": ["test"]}')
+    result = make(runs, tmp_path / "kit", "--a", str(folder))
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert "which split do the two systems belong to" in result.stderr and str(folder) in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -181,8 +195,20 @@ def test_bad_flags_of_make_are_told_in_one_line(runs, tmp_path, change, expected
 # --- the page in a browser
 
 
-def test_a_judge_clicks_through_a_page_and_the_answers_are_tallied(kit, key, browser):
+def _wait_until_it_keeps(browser) -> None:
+    """What a page stores while a new profile is still being made can be lost."""
+    for _ in range(20):
+        browser.execute_script("localStorage.setItem('probe', 1)")
+        browser.refresh()
+        if browser.execute_script("return localStorage.getItem('probe')"):
+            return
+        time.sleep(0.1)
+    raise AssertionError("this browser keeps nothing")
+
+
+def test_a_judge_clicks_through_a_page_and_the_answers_are_tallied(kit, key, browser, browser_folder):
     browser.get((kit / "batch_1.html").as_uri())
+    _wait_until_it_keeps(browser)
     assert browser.find_element("id", "article-title").text == "Article 1 of 4"
     _choose(browser, "relevance", "A")
     _choose(browser, "readability", "equal")
@@ -206,7 +232,7 @@ def test_a_judge_clicks_through_a_page_and_the_answers_are_tallied(kit, key, bro
     browser.find_element("css selector", "body").send_keys("3", "6")
     assert browser.find_element("id", "status").text == "4 of 4 answered: ready to download"
     browser.find_element("id", "download").click()
-    answers = _wait_for(browser.downloads / "answers_batch1_Ana_1.json")
+    answers = _wait_for(browser_folder / "downloads" / "answers_batch1_Ana_1.json")
     assert complaints(browser) == []
     given = json.loads(answers.read_text())
     items = [item["item"] for item in embedded(kit / "batch_1.html")["items"]]
@@ -214,9 +240,9 @@ def test_a_judge_clicks_through_a_page_and_the_answers_are_tallied(kit, key, bro
     expected = [{"relevance": r, "readability": q} for r, q in choices]
     assert given["judge"] == "Ana 1" and given["answers"] == dict(zip(items, expected, strict=True))
     votes = read_answers(answers, key)
-    outcome = votes["relevance", items[0], "Ana 1"]
+    outcome = votes[Vote("relevance", items[0], "Ana 1")]
     assert outcome == key.shown_as_a[items[0]]
-    result = run_python("-m", "report.human_eval", "tally", "--key", str(kit.with_name("kit.key.json")), str(answers))
+    result = run_here("-m", "report.human_eval", "tally", "--key", str(kit.with_name("kit.key.json")), str(answers))
     assert result.returncode == 0 and "equally good/bad" in result.stdout
 
 
@@ -241,7 +267,7 @@ def _choose(driver, question: str, value: str) -> None:
 
 
 def _wait_for(path: Path) -> Path:
-    for _ in range(200):
+    for _ in range(1200):
         if path.is_file() and path.stat().st_size:
             return path
         time.sleep(0.05)
@@ -283,7 +309,7 @@ def test_three_judges_become_table_4(key, kit, tmp_path):
     assert "kappa -0.500" in relevance and "33.3 % of pairs" in relevance
     assert "undefined, all gave one answer" in readability and "100.0 % of pairs" in readability
     arguments = ("--key", str(kit.with_name("kit.key.json")), "--format", "markdown", *map(str, files))
-    result = run_python("-m", "report.human_eval", "tally", *arguments)
+    result = run_here("-m", "report.human_eval", "tally", *arguments)
     assert result.returncode == 0 and "| rnn-ext + abs + RL + rerank | 24 | 0 | 24 | 137 | 133 | 270 |" in result.stdout
 
 
@@ -316,7 +342,7 @@ def test_the_same_file_twice_counts_once_and_a_contradiction_is_told(key, tmp_pa
         merge(votes)
 
 
-BAD = {
+BAD: dict[str, tuple[Any, str]] = {
     "missing.json": (None, "does not exist"),
     "binary.json": (b"\xff\xfe\x00", "not readable JSON"),
     "list.json": (b"[]", "is not a file of answers"),
@@ -339,7 +365,7 @@ def test_every_bad_file_of_answers_has_its_line(key, kit, tmp_path):
             write_answers(tmp_path / name, key, "x", lambda _: {"relevance": "A"}, content)
     good = write_answers(tmp_path / "good.json", key, "x", lambda _: {"relevance": "A"})
     files = [str(good), *(str(tmp_path / name) for name in BAD)]
-    result = run_python("-m", "report.human_eval", "tally", "--key", str(kit.with_name("kit.key.json")), *files)
+    result = run_here("-m", "report.human_eval", "tally", "--key", str(kit.with_name("kit.key.json")), *files)
     lines = result.stderr.splitlines()
     assert result.returncode == 2 and result.stdout == ""
     assert len(lines) == len(BAD)
@@ -380,7 +406,6 @@ def test_kappa_of_the_textbook():
     assert fleiss_kappa(np.array(rows.split(), dtype=int).reshape(10, 5)) == pytest.approx(0.210, abs=5e-4)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
 @given(st.lists(st.lists(st.sampled_from(range(3)), min_size=2, max_size=5), min_size=1, max_size=8))
 def test_kappa_is_one_only_if_all_agree_and_below_otherwise(items):
     table = np.array([[Counter(votes)[k] for k in range(len(OUTCOMES))] for votes in items])
@@ -394,6 +419,6 @@ def test_kappa_is_one_only_if_all_agree_and_below_otherwise(items):
 
 @pytest.mark.parametrize("arguments", [(), ("count",)])
 def test_one_of_two_commands_is_asked_for(arguments):
-    result = run_python("-m", "report.human_eval", *arguments)
+    result = run_here("-m", "report.human_eval", *arguments)
     assert result.returncode == 2
     assert result.stderr == "error: python -m report.human_eval make|tally: which of the two?\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import pytest
 import torch
@@ -25,13 +26,14 @@ from reference.random_models import random_source
 
 ROOT = Path(__file__).parents[1]
 V = 30
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def leaf(*size: int) -> Tensor:
     return torch.randn(*size, dtype=torch.float64, requires_grad=True)
 
 
-def lively(network: nn.Module) -> nn.Module:
+def lively(network: Network) -> Network:
     for parameter in network.parameters():
         parameter.data = torch.randn_like(parameter, dtype=torch.float64) * 0.7
     return network.double()
@@ -168,7 +170,8 @@ def test_both_choices_of_words_agree(seed, extra_logit, k, end):
 
 
 def test_the_gradient_that_a_look_up_is_given_stays_as_it_is():
-    embedding, weight, given = leaf(6, 3), torch.randn(6, 3, dtype=torch.float64), []
+    embedding, weight = leaf(6, 3), torch.randn(6, 3, dtype=torch.float64)
+    given: list[Tensor] = []
     matrix, rows = KERNELS["model.copy_network.look_up"].fast(embedding, torch.tensor([1, 1, 4]))
     matrix.register_hook(given.append)
     ((matrix * weight).sum() + rows.sum()).backward()
@@ -184,7 +187,7 @@ def test_the_packed_lstms_backward_passes_gradcheck():
     names = [name for name, _ in net.named_parameters()]
 
     def with_weights(inputs, h, c, *weights):
-        copy = SimpleNamespace(bidirectional=True, num_layers=1, **dict(zip(names, weights, strict=True)))
+        copy: Any = SimpleNamespace(bidirectional=True, num_layers=1, **dict(zip(names, weights, strict=True)))
         return packed_lstm(inputs, copy, packing, h, c)
 
     assert torch.autograd.gradcheck(with_weights, [leaf(3, 3, 2), leaf(2, 3, 2), leaf(2, 3, 2), *weights])
@@ -193,7 +196,8 @@ def test_the_packed_lstms_backward_passes_gradcheck():
 def asks_for_the_device(path: Path) -> list[int]:
     """Lines that compare a device or its type, or read `is_cuda` and the like."""
     lines = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    expressions = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.expr)]
+    for node in expressions:
         sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
         named = [ast.unparse(side).split(".") for side in sides if isinstance(side, ast.Attribute | ast.Name)]
         if any("device" in names[-2:] for names in named):

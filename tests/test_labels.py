@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import example, given, settings
+from commands import run_here
+from hypothesis import example, given
 from hypothesis import strategies as st
-from tiny_data import contents, kill_when, random_pairs, run_python, texts, write_split
+from kills import struck
+from tiny_data import contents, random_pairs, run_python, texts, write_split
 
 from data.articles import Article, article_path, read_article, write_article
 from data.inspection import inspect_split
@@ -51,7 +55,7 @@ def test_released_files_are_labelled_byte_by_byte(golden, tmp_path):
             value = json.loads(path.read_text())
             unlabelled = {name: value[name] for name in ("id", "article", "abstract")}
             (tmp_path / split / f"{index}.json").write_text(json.dumps(unlabelled, indent=4))
-    result = run_python("make_extraction_labels.py", "--data_dir", str(tmp_path))
+    result = run_here("make_extraction_labels.py", "--data_dir", str(tmp_path))
     assert result.returncode == 0 and "val: 40 articles labelled" in result.stdout
     for split in ("train", "val"):
         for index, path in enumerate(sorted((golden / "data" / split).glob("*.json"))):
@@ -77,7 +81,6 @@ labels = st.one_of(st.none(), st.lists(st.integers(-1, 3), max_size=3))
 short = st.lists(st.sampled_from(["a b", "c", ""]), max_size=3)
 
 
-@settings(deadline=None)
 @given(short, short, labels, scores)
 @example(["a"], ["a"], [0], [1.5])
 @example(["a"], ["a"], [0], [float("nan")])
@@ -126,34 +129,29 @@ def test_other_fields_survive(tmp_path):
     write_split(tmp_path, "test", [(["a"], ["a"])])
     path = article_path(tmp_path, "test", 0)
     path.write_text(json.dumps({"url": "u", **json.loads(path.read_text()), "references": [["r"], ["s"]]}))
-    result = run_python("make_extraction_labels.py", "--split", "test", DATA=str(tmp_path))
+    result = run_here("make_extraction_labels.py", "--split", "test", DATA=str(tmp_path))
     assert result.returncode == 0, result.stderr
     value = json.loads(path.read_text())
     assert value["url"] == "u" and value["references"] == [["r"], ["s"]] and value["extracted"] == [0]
 
 
-def test_kill_during_labelling_then_again_gives_the_same_files(tmp_path):
-    pairs = random_pairs(4000)
-    write_split(tmp_path / "whole", "train", pairs)
+@pytest.mark.parametrize("n", [1, 7, 60])
+def test_kill_during_labelling_then_again_gives_the_same_files(tmp_path, n):
+    """At the n-th file, which is written beside the old one and not yet in its place."""
+    pairs = random_pairs(60)
+    for name in ("whole", "killed"):
+        write_split(tmp_path / name, "train", pairs)
     label_split(tmp_path / "whole", "train")
-    write_split(tmp_path / "killed", "train", pairs)
-    script = ["make_extraction_labels.py", "--data_dir", str(tmp_path / "killed"), "--split", "train"]
-    killed = []
-    for place in (10, 1500):
-        path = article_path(tmp_path / "killed", "train", place)
-        before = path.stat().st_mtime_ns
-        killed.append(kill_when(lambda path=path, before=before: path.stat().st_mtime_ns != before, *script))
-        files = contents(tmp_path / "killed", "[0-9]*.json").values()
-        labelled = [b'"extracted"' in content for content in files]
-        assert 0 < sum(labelled) < len(pairs)
-    assert killed == [True, True]
-    result = run_python(*script)
-    assert result.returncode == 0, result.stderr
+    assert struck(lambda: label_split(tmp_path / "killed", "train", workers=1), os, "replace", n) == -signal.SIGKILL
+    files = [article_path(tmp_path / "killed", "train", index).read_bytes() for index in range(len(pairs))]
+    assert [b'"extracted"' in content for content in files] == [True] * (n - 1) + [False] * (61 - n)
+    assert len(list((tmp_path / "killed/train").glob(".*.tmp"))) == 1
+    label_split(tmp_path / "killed", "train", workers=1)
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("arguments", [["--split", ","], ["--split", "nowhere"], ["--workers", "0"], []])
 def test_bad_flags_are_answered_in_one_line(tmp_path, arguments):
     where = ["--data_dir", str(tmp_path)] if arguments else []
-    result = run_python("make_extraction_labels.py", *where, *arguments)
+    result = run_here("make_extraction_labels.py", *where, *arguments)
     assert result.returncode == 2 and result.stderr.count("\n") == 1 and result.stderr.startswith("error: ")

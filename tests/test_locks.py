@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from commands import call
@@ -25,27 +26,12 @@ def test_a_directory_has_one_writer_at_a_time(tmp_path):
 
 
 def test_a_killed_writer_holds_nothing_though_its_children_live_on(tmp_path):
-    with other_writer(tmp_path) as process:
+    with other_writer(tmp_path) as (process, child):
         process.kill()
         process.wait()
-        assert os.listdir(tmp_path) == [".lock"]
+        os.kill(child, 0)  # it lives
         with only_writer(tmp_path):
-            pass
-    forked = os.fork if hasattr(os, "fork") else None
-    assert forked
-    with only_writer(tmp_path):
-        child = forked()
-        if child == 0:
-            import time
-
-            time.sleep(60)
-            os._exit(0)
-    try:
-        with other_writer(tmp_path):
-            pass
-    finally:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
+            os.kill(child, signal.SIGKILL)
 
 
 def test_a_training_that_runs_is_left_alone(monkeypatch, data, tmp_path):

@@ -84,10 +84,11 @@ def test_script_stores_text_statistics_and_signature(statistics, released, golde
     expected = statistics[len(DOCUMENTS) :]
     assert (decode_dir / "meteor.txt").read_text() == meteor_text.report(expected)
     scores = load_scores(decode_dir / "scores.json")
-    assert np.array_equal(scores.meteor.statistics, expected) and scores.rouge is not None
-    assert scores.meteor.score == meteor.score(expected.sum(axis=0))
-    assert f"Final score:            {scores.meteor.score}\n{scores.meteor.signature}" in capsys.readouterr().out
-    assert scores.meteor.signature.startswith("meteor-1.5|tool:jar-")
+    assert scores.rouge is not None and scores.meteor is not None
+    found = scores.meteor
+    assert np.array_equal(found.statistics, expected) and found.score == meteor.score(expected.sum(axis=0))
+    assert f"Final score:            {found.score}\n{found.signature}" in capsys.readouterr().out
+    assert found.signature.startswith("meteor-1.5|tool:jar-")
 
 
 def test_score_is_of_summed_statistics_not_the_mean_of_scores():

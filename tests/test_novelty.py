@@ -81,7 +81,7 @@ def test_reranking_lowers_repetition(golden, decoded):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "rl_beam5" / "output" / "3.dec").unlink(), "missing"),
+        (lambda folder: (folder / "rl_beam5" / "output" / "3.dec").unlink(), "rl_beam5/output/3.dec"),
         (lambda folder: (folder / "rl_beam5" / "log.json").write_text('{"split": "val"}'), "different splits"),
         (lambda folder: (folder / "rl_beam5" / "log.json").unlink(), "give --split"),
     ],

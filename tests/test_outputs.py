@@ -85,6 +85,7 @@ def test_outputs_and_references_may_lie_in_one_folder(tmp_path):
 
 def test_below_a_run_the_usual_folders_are_found(tmp_path):
     write_folder(tmp_path / "pg" / "decoded", "%06d_decoded.txt")
+    write_folder(tmp_path / "pg" / "output_top3", "%d.dec", ["other"] * 4)
     write_folder(tmp_path / "pg" / "reference", "%06d_reference.txt", ["r"] * 4)
     write_folder(tmp_path / "ours" / "output", "%d.dec")
     write_folder(tmp_path / "baseline" / "output_top3", "%d.dec")
@@ -147,7 +148,8 @@ def test_a_split_of_this_project_gives_articles_and_references(golden):
     articles = read_outputs(golden / "data" / "test", ARTICLES)
     references = read_outputs(golden / "data" / "test", REFERENCES)
     value = json.loads((golden / "data" / "test" / "11.json").read_text())
-    assert articles.names[11] == "11" and articles.texts[11] == ("\n".join(value["article"]),)
+    assert articles.names is not None and articles.names[11] == "11"
+    assert articles.texts[11] == ("\n".join(value["article"]),)
     assert references.texts[11] == ("\n".join(value["abstract"]),)
 
 

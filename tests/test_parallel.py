@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -52,11 +53,17 @@ def test_every_piece_comes_with_its_result(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_long_stream_is_read_a_few_items_ahead_of_the_results(workers):
-    taken = []
-    stream = (taken.append(number) or number for number in range(1000))
-    results = map_in_order(abs, stream, workers)
+    taken: list[int] = []
+
+    def stream():
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    results = map_in_order(abs, stream(), workers)
     assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
     assert 5 <= len(taken) <= 5 + 2 * workers + 2
+    assert isinstance(results, Generator)
     results.close()
 
 
@@ -69,7 +76,7 @@ def test_workers_die_with_their_parent(tmp_path):
     code = f"from test_parallel import *; list(map_in_order(leave_trace, [{str(tmp_path)!r}] * 2, 2))"
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); {code}"
     assert kill_when(lambda: len(os.listdir(tmp_path)) == 2, "-c", code)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while any(alive(int(name)) for name in os.listdir(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(alive(int(name)) for name in os.listdir(tmp_path))

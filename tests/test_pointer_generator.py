@@ -13,7 +13,8 @@ from commands import call, complaint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoints.directory import POINTER_GENERATOR, load
+from checkpoints.directory import load
+from checkpoints.networks import POINTER_GENERATOR
 from data.batching import training_batches, validation_batches
 from data.flat_documents import FlatData, FlatStore
 from data.store import TokenStore, open_store
@@ -33,7 +34,7 @@ from support.errors import UserError
 
 V = 20
 SHORT = 6  # a seed whose network writes short summaries
-THEIRS = {"avoid_trigrams": False, "children": 2, "end_counts": True, "cut_unfinished": False}
+THEIRS = Rules(avoid_trigrams=False, children=2, end_counts=True, cut_unfinished=False)
 TINY = ["--vsize", 300, "--emb_dim", 16, "--n_hidden", 20, "--max_art", 60, "--max_sum", 20, "--workers", 0]
 
 
@@ -65,14 +66,14 @@ def table_of(losses: torch.Tensor, lengths: torch.Tensor) -> list[list[torch.Ten
 
 @pytest.mark.parametrize("coverage", [False, True])
 @given(seed=st.integers(0, 10**6), batch=st.integers(1, 4))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_losses_and_gradients_equal_the_plain_formulas(coverage, seed, batch):
     net, pairs = lively(seed, coverage), random_pairs(seed, batch, V, source=(1, 8), target=(1, 6))
     ours, theirs = net(pairs), plain_losses(net, pairs)
     for own, plain in zip(table_of(ours, pairs.lengths), theirs, strict=True):
         assert torch.allclose(torch.stack(own), torch.stack(plain), atol=1e-9)
     parameters = list(net.parameters())
-    expected = torch.autograd.grad(sum(sum(row) for row in theirs), parameters)
+    expected = torch.autograd.grad(torch.stack([loss for row in theirs for loss in row]).sum(), parameters)
     found = torch.autograd.grad(ours.sum(), parameters)
     for (name, _), a, b in zip(net.named_parameters(), found, expected, strict=True):
         assert torch.allclose(a, b, atol=1e-8), name
@@ -130,15 +131,15 @@ def test_gradient_reaches_every_parameter(coverage):
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
 
 
-class PrescribedAttention(torch.nn.Module):
+class PrescribedAttention(CoverageAttention):
     def __init__(self, weights: list[list[float]]) -> None:
-        super().__init__()
+        super().__init__(1, 1, coverage=True)
         self.weights = iter(weights)
         self.covered: list[list[float]] = []
 
-    def forward(self, query, memory, coverage):
+    def forward(self, queries, memory, coverage):  # type: ignore[override]
         self.covered.append(coverage[0].tolist())
-        return torch.tensor([next(self.weights)], dtype=query.dtype), query.new_zeros(1, memory.values.size(2))
+        return torch.tensor([next(self.weights)], dtype=queries.dtype), queries.new_zeros(1, memory.values.size(2))
 
 
 def test_coverage_and_its_loss_equal_a_case_worked_by_hand():
@@ -146,12 +147,14 @@ def test_coverage_and_its_loss_equal_a_case_worked_by_hand():
     net = network(coverage=True)
     source = SourceBatch(torch.tensor([[4, 5, 6]]), torch.tensor([[4, 5, 6]]), torch.tensor([3]), torch.tensor([0]))
     memory, state = net.encode(source)
-    net.attention = PrescribedAttention([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
+    net.attention = attention = PrescribedAttention([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
     penalties = []
     for word in (2, 4, 5):
         state, step = net.step(net.embedding(torch.tensor([word])), state, memory)
-        penalties.append(float(net.penalty(step)))
-    assert net.attention.covered == [[0, 0, 0], [0.5, 0.5, 0], [0.5, 1, 0.5]]
+        penalty = net.penalty(step)
+        assert penalty is not None
+        penalties.append(float(penalty))
+    assert attention.covered == [[0, 0, 0], [0.5, 0.5, 0], [0.5, 1, 0.5]]
     assert penalties == [0.0, 0.5, 0.5]  # 0;  min(.5, .5);  min(1, .5)
 
 
@@ -210,7 +213,7 @@ def test_words_outside_the_vocabulary_are_learned_to_be_copied():
 @pytest.mark.parametrize(("beam", "min_words", "max_words"), [(4, 5, 12), (2, 0, 8), (1, 3, 6), (3, 6, 6)])
 def test_the_tensor_beam_finds_what_their_search_finds(seed, beam, min_words, max_words):
     net, source = lively(seed, coverage=seed % 4 > 1), random_source(seed, batch=3)
-    found = beam_search(net, source, max_words, beam, 0.0, Rules(min_words=min_words, **THEIRS))
+    found = beam_search(net, source, max_words, beam, 0.0, THEIRS._replace(min_words=min_words))
     for row, alone in enumerate(rows_of(source)):
         words, score = plain_search(net, alone, beam, min_words, max_words)
         assert found.words[row, 0, : found.lengths[row, 0]].tolist() == words
@@ -229,8 +232,8 @@ def test_random_networks_exercise_the_rules_of_their_search():
 
 def test_no_summary_is_shorter_than_the_minimum():
     net, source = lively(SHORT), random_source(SHORT, batch=5)
-    free = beam_search(net, source, 15, 4, 0.0, Rules(**THEIRS)).lengths
-    bound = beam_search(net, source, 15, 4, 0.0, Rules(min_words=9, **THEIRS)).lengths
+    free = beam_search(net, source, 15, 4, 0.0, THEIRS).lengths
+    bound = beam_search(net, source, 15, 4, 0.0, THEIRS._replace(min_words=9)).lengths
     assert free[:, 0].max() < 9 <= bound.min()
 
 
@@ -284,7 +287,9 @@ def test_summaries_are_cut_into_sentences_at_full_stops():
     assert written.n_words == 12 and empty.lines() == []
     for sentence in written.sentences[:-1]:
         assert sentence.words.index(".") == len(sentence.words) - 1
-    assert all(len(s.copied) == len(s.words) == len(s.replaced) for s in written.sentences)
+    for sentence in written.sentences:
+        assert sentence.copied is not None and sentence.replaced is not None
+        assert len(sentence.copied) == len(sentence.words) == len(sentence.replaced)
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from raw_inputs import STORY, parquet, write
 
 from data.prepare import __main__ as command
@@ -79,10 +80,7 @@ def test_bad_input_is_named_and_loses_nothing(message, call, bad, monkeypatch):
 
 
 def test_the_command_exits_with_2_and_one_line(tmp_path):
-    def call(*argv: object) -> subprocess.CompletedProcess:
-        line = [sys.executable, "-m", "data.prepare", *map(str, argv)]
-        return subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
-
+    call = partial(run_here, "-m", "data.prepare")
     assert all(name in call().stdout for name in command.FORMATS)
     for argv in (["hub", "--out", tmp_path], ["words"], ["txt", "--source"]):
         result = call(*argv)

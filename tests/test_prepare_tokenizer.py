@@ -114,7 +114,7 @@ def test_strange_characters_never_shift_lines(stanford):
     assert stanford(lines)[1::2] == [["anchor"]] * len(strange)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text())
 def test_python_tokenizer_takes_any_text_and_drops_no_ascii_letter(text):
     tokens = ptb.tokenize(" ".join(text.split()))
@@ -146,7 +146,7 @@ def test_sentences_are_those_of_the_stanford_splitter(stanford, tmp_path):
     text = " ".join(NEWS)
     file = tmp_path / "news.txt"
     file.write_text(text, encoding="utf-8")
-    command = [java.find_java(), "-Dstdout.encoding=UTF-8", "-cp", str(tokenizer._jar())]
+    command = [str(java.find_java()), "-Dstdout.encoding=UTF-8", "-cp", str(tokenizer._jar())]
     command += ["edu.stanford.nlp.process.DocumentPreprocessor", str(file)]
     output = subprocess.run(command, capture_output=True, check=True).stdout.decode()
     expected = [line.lower().split() for line in output.splitlines()]

@@ -15,9 +15,7 @@ from own_summaries import SUMMARIES, read_texts, summarise_own_texts
 
 from checkpoints import pretrained
 from checkpoints.directory import (
-    ABSTRACTOR,
-    AGENT,
-    RNN_EXTRACTOR,
+    Meta,
     best_checkpoint,
     build_network,
     load,
@@ -25,17 +23,19 @@ from checkpoints.directory import (
     write_checkpoint,
     write_description,
 )
+from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
 from data.vocabulary import Vocabulary
 from decoding import Options, Summarizer
+from support.errors import UserError
 
 ROOT = Path(__file__).parents[1]
-MODELS = {"": AGENT, "abstractor": ABSTRACTOR, "extractor": RNN_EXTRACTOR}
-in_the_box = pytest.mark.skipif(not pretrained.PRETRAINED.is_dir(), reason="pretrained/ holds no model yet")
+SHIPPED = (pretrained.PRETRAINED / "meta.json").is_file()
+in_the_box = pytest.mark.skipif(not SHIPPED, reason="pretrained/ holds no model yet")
 
 
-def write_box(model_dir: Path, ext_dir: Path, out: Path) -> None:
+def write_box(out: Path, **models: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        flags = ["--model_dir", model_dir, "--ext_dir", ext_dir, "--out", out]
+        flags = ["--out", out, *(part for name, path in models.items() for part in (f"--{name}", path))]
         patch.setattr(sys, "argv", ["pretrained", *map(str, flags)])
         pretrained.main()
 
@@ -43,7 +43,7 @@ def write_box(model_dir: Path, ext_dir: Path, out: Path) -> None:
 @pytest.fixture(scope="module")
 def box(golden, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("box") / "pretrained"
-    write_box(golden / "rl", golden / "ext_rnn", out)
+    write_box(out, model_dir=golden / "rl", ext_dir=golden / "ext_rnn")
     return out
 
 
@@ -71,7 +71,7 @@ def test_the_box_has_the_released_layout_and_file_format(golden, box):
         )
 
 
-@pytest.mark.parametrize(("folder", "net"), MODELS.items())
+@pytest.mark.parametrize(("folder", "net"), pretrained.NETS.items())
 def test_a_float32_network_takes_the_rounded_weights(box, folder, net):
     """`load_state_dict` copies into a network's own parameters, here and in the released code."""
     network = load(box / folder, nets=(net,)).network
@@ -90,16 +90,16 @@ def test_a_float32_network_takes_the_rounded_weights(box, folder, net):
 def test_models_of_the_papers_size_fit_into_45_megabytes(tmp_path, capsys):
     vocabulary = Vocabulary([f"{n:08d}" for n in range(30004)])  # longer words than real ones
     words = {"vocab_size": len(vocabulary), "emb_dim": 128, "bidirectional": True}
-    abstractor = {"net": ABSTRACTOR, "net_args": {**words, "n_hidden": 256, "n_layer": 1}}
+    abstractor: Meta = {"net": ABSTRACTOR, "net_args": {**words, "n_hidden": 256, "n_layer": 1}}
     sizes = {**words, "conv_hidden": 100, "lstm_hidden": 256, "lstm_layer": 1}
-    extractor = {"net": RNN_EXTRACTOR, "net_args": sizes}
-    agent = {"net": AGENT, "net_args": {"abstractor": abstractor, "extractor": extractor}}
+    extractor: Meta = {"net": RNN_EXTRACTOR, "net_args": sizes}
+    agent: Meta = {"net": AGENT, "net_args": {"abstractor": abstractor, "extractor": extractor}}
     for folder, meta in (("rl", agent), ("rl/abstractor", abstractor), ("ext", extractor)):
         network = build_network(meta, "test")
         write_checkpoint(tmp_path / folder, meta["net"], network, 0.0, 0)
         name = "agent_vocab.pkl" if folder == "rl" else "vocab.pkl"
         write_description(tmp_path / folder, meta, vocabulary, name)
-    write_box(tmp_path / "rl", tmp_path / "ext", tmp_path / "box")
+    write_box(tmp_path / "box", model_dir=tmp_path / "rl", ext_dir=tmp_path / "ext")
     size = sum(path.stat().st_size for path in (tmp_path / "box").rglob("*") if path.is_file())
     assert 38e6 < size < 45e6 and f"{size / 1e6:.1f} MB" in capsys.readouterr().out
 
@@ -115,10 +115,45 @@ def test_weights_beyond_half_precision_are_refused(golden, agent, tmp_path, comp
     assert not out.exists()
 
 
+def test_a_damaged_file_of_the_box_is_replaced(golden, tmp_path):
+    write_box(tmp_path / "box", ext_dir=golden / "ext_rnn")
+    path = next((tmp_path / "box/extractor/ckpt").iterdir())
+    before = torch.load(path, weights_only=True)
+    path.write_bytes(b"cut")
+    write_box(tmp_path / "box", ext_dir=golden / "ext_rnn")
+    assert pretrained.equal(torch.load(path, weights_only=True), before)
+
+
+def test_models_are_added_as_they_are_finished(golden, box, tmp_path, monkeypatch, complaint):
+    out = tmp_path / "box"
+
+    def files():
+        return {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    write_box(out, ext_dir=golden / "ext_rnn")
+    write_box(out, abs_dir=golden / "rl/abstractor")
+    parts = files()
+    monkeypatch.setattr(pretrained, "PRETRAINED", out)
+    with pytest.raises(UserError, match="there is no model in"):
+        pretrained.pretrained_directory()
+    write_box(out, model_dir=golden / "rl")
+    assert parts.items() < files().items()  # written once, byte for byte
+    assert files().keys() == {path.relative_to(box) for path in box.rglob("*") if path.is_file()}
+    other = shutil.copytree(golden / "ext_rnn", tmp_path / "other")
+    words = Vocabulary.load(other / "vocab.pkl").words
+    shuffled = Vocabulary([*words[:4], *reversed(words[4:])])
+    write_description(other, json.loads((other / "meta.json").read_text()), shuffled, "vocab.pkl")
+    told = complaint("checkpoints.pretrained", "--ext_dir", other, "--out", out)
+    assert "did not begin as the extractor" in told and "--ext_dir" in told
+    told = complaint("checkpoints.pretrained", "--abs_dir", golden / "rl/abstractor", "--out", out)
+    assert "goes with its own abstractor" in told
+    assert "nothing to write" in complaint("checkpoints.pretrained", "--out", out)
+
+
 def test_tuned_numbers_are_checked_and_never_lost(golden, tmp_path, complaint):
     flags = ["--model_dir", golden / "rl", "--ext_dir", golden / "ext_rnn", "--out", tmp_path / "box"]
     (tmp_path / "box/tuning").mkdir(parents=True)
-    assert "would be lost: name it by --tuning" in complaint("checkpoints.pretrained", *flags)
+    assert "may not fit: name it by --tuning" in complaint("checkpoints.pretrained", *flags)
     (tmp_path / "box/tuning/rnn_ext.json").write_text('{"n_ext": "two"}')
     (tmp_path / "box/tuning/rnn_ext_abs.json").write_text('{"n_ext": 3}')
     told = complaint("checkpoints.pretrained", *flags, "--tuning", tmp_path / "box/tuning")
@@ -141,14 +176,16 @@ def test_torch_hub_loads_the_summarizer_from_another_folder(box, tmp_path):
     skipped = shutil.ignore_patterns(".*", "runs", "tests", "pretrained", "__pycache__")
     shutil.copytree(ROOT, clone, ignore=skipped)
     shutil.copytree(box, clone / "pretrained")
+    text = "Ba1 ba2 went to the mo3. Zu14 said so."
     code = (
         f"import torch; summarizer = torch.hub.load({str(clone)!r}, 'fast_abs_rl', source='local', n_sentences=1)\n"
-        "print(summarizer.summarize_raw('Ba1 ba2 went to the mo3. Zu14 said so.', 'python'))"
+        f"print(summarizer.summarize_raw({text!r}, 'python'))"
     )
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1, done.stderr
+    expected = Summarizer.from_agent(box, Options(batch_invariant=True, n_sentences=1)).summarize_raw(text, "python")
+    assert done.returncode == 0 and done.stdout == f"{expected}\n", done.stderr
 
 
 # --- the model that is shipped

@@ -13,15 +13,17 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from raw_inputs import parquet, write
 from synthetic_runs import make_runs
 
+from checkpoints.pretrained import RELEASED_MODELS
 from data.articles import Article, article_path, read_article
 from metrics import meteor
-from pipeline.presets import TINY
+from pipeline.plan import Sources, make_plan
+from pipeline.presets import PRESETS, TINY
 from pipeline.stage import flags
 
 ROOT = Path(__file__).parents[1]
@@ -109,7 +111,7 @@ IN_BLOCKS = [pair for block in BLOCKS for pair in commands(block)]
 ELSEWHERE = [command for text in INLINE if LOOKS_LIKE_A_COMMAND.match(text) for _, command in commands(text)]
 
 
-def call(file: Path, *arguments: str) -> int:
+def call(file: Path, *arguments: str) -> object:
     """Runs a program in this process and returns its exit code."""
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit:
         patch.setattr(sys, "argv", [str(file), *arguments])
@@ -185,7 +187,7 @@ def torchrun(command: Command, arguments: list[str]) -> None:
     start = [word for pair in options.items() for word in pair]
     line = [sys.executable, "-m", "torch.distributed.run", *start, str(ROOT / command.target), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     launched = [subprocess.Popen([*line, "--device", "cpu"], env=environment, **pipes) for _ in range(machines)]
     try:
         outputs = [process.communicate(timeout=300)[0] for process in launched]
@@ -252,6 +254,24 @@ def test_flags_in_the_text_are_flags_of_some_command(capsys):
         known |= flags_in(help_of(command, capsys))
     named = {flag for text in INLINE if text.startswith("--") for flag in flags_in(text)}
     assert named and named <= known
+
+
+def test_the_data_set_is_named_before_it_is_used():
+    assert 0 <= TEXT.find("export DATA=") < TEXT.index("--out $DATA")
+    for name in set(re.findall(r"\$([A-Z]+)", "".join(BLOCKS) + "".join(INLINE))) - {"PWD"}:
+        first = TEXT.index(f"${name}")
+        assert f"`${name}`" in TEXT[: first + len(name) + 2], f"${name} is used before the text says what it is"
+
+
+def test_the_models_of_the_readme_are_where_the_reproduction_puts_them(tmp_path):
+    stages = make_plan(Sources(data=tmp_path / "data"), Path("runs/sample"), PRESETS["sample"]).stages
+    written = {str(Path(path).parent) for stage in stages for path in stage.outputs}
+    named = set(re.findall(r"--model_dir (runs/\S+)", PAGES[1]))
+    assert named and named <= written
+
+
+def test_the_released_models_have_an_address():
+    assert all(RELEASED_MODELS in page for page in PAGES)
 
 
 def test_files_in_the_text_exist():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from kills import struck_script
 
 from report.claims import COMPARISONS, PREFERENCES
 from report.rows import made_for
@@ -18,12 +19,13 @@ from support.files import read_json
 
 ROOT = Path(__file__).parents[1]
 WITHOUT_JAVA = {"METEOR": "/nowhere/meteor.jar"}  # its eleven starts would take longer than all else
+FORKED = str(Path(__file__).parent / "forked_stages.py")
 
 
-def reproduce(runs: Path, *arguments: str) -> subprocess.Popen:
+def reproduce(runs: Path, *arguments: str, program: tuple[str, ...] = (FORKED,)) -> subprocess.Popen:
     environment = {name: value for name, value in os.environ.items() if name != "DATA"}
     return subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "--preset", "tiny", "--runs", str(runs), *arguments],
+        [sys.executable, *program, "--preset", "tiny", "--runs", str(runs), *arguments],
         cwd=runs.parent,
         env={**environment, "PYTHONPATH": str(ROOT), **WITHOUT_JAVA},
         stdout=subprocess.PIPE,
@@ -82,25 +84,29 @@ def test_run_again_it_repeats_nothing_and_shows_the_same(whole):
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_it_goes_on_to_the_same_table(whole, tmp_path):
+def test_killed_again_and_again_it_goes_on_to_the_same_table(whole, tmp_path, monkeypatch):
+    """Before a stage begins, while others are at work, and when one has ended but is not yet known as done."""
     runs, _ = whole
-    kills, seconds = 0, random.uniform(3, 9)
-    print(f"kills after {seconds:.2f} s")
-    while True:
-        process = reproduce(tmp_path / "runs", "--table", "6")
-        try:
-            shown, _ = process.communicate(timeout=seconds if kills < 3 else None)
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            kills, seconds = kills + 1, seconds + random.uniform(1, 5)
+    monkeypatch.delenv("DATA", raising=False)
+    monkeypatch.setenv("METEOR", WITHOUT_JAVA["METEOR"])
+    flags = ["--preset", "tiny", "--runs", tmp_path / "runs", "--table", "6"]
+    for point, n in (("_begin", 2), ("_end", 1), ("_begin", 5), ("_end", 3), ("_end", 1)):
+        killed = struck_script("pipeline.runner:Runner", point, n, signal.SIGKILL, FORKED, *flags)
+        assert killed == -signal.SIGKILL, f"it made no {n} calls of {point}"
+    process = reproduce(tmp_path / "runs", "--table", "6")
+    shown, _ = process.communicate()
     assert process.returncode == 0, shown
-    assert kills > 0
     names = [path.relative_to(runs) for path in sorted((runs / "models").glob("*/ckpt/*"))]
     trained = [path.relative_to(tmp_path / "runs") for path in sorted((tmp_path / "runs" / "models").glob("*/ckpt/*"))]
     assert set(trained) <= set(names) and len(trained) >= 10
     assert (tmp_path / "runs" / "tables" / "table_6.txt").read_text() == (runs / "tables" / "table_6.txt").read_text()
+
+
+def test_stages_are_processes_of_their_own(tmp_path):
+    process = reproduce(tmp_path / "runs", "--only", "corpus,labels", program=("-m", "pipeline"))
+    shown, _ = process.communicate()
+    assert process.returncode == 0, shown
+    assert "extracted" in read_json(tmp_path / "runs/data/train/0.json")
 
 
 def test_the_shell_scripts_call_the_pipeline_from_where_the_user_is(tmp_path):

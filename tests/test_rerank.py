@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 import pytest
+from decode_runs import summarize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,13 +27,13 @@ def pruned(hypotheses):
     return [s[: n_candidates(len(hypotheses))] for s in hypotheses]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(sentence, min_size=1, max_size=5))
 def test_rerank_equals_brute_force(hypotheses):
     assert ours(hypotheses) == plain_rerank(pruned(hypotheses))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(sentence, min_size=6, max_size=11))
 def test_rerank_of_many_sentences_equals_brute_force_after_the_papers_pruning(hypotheses):
     assert ours(hypotheses) == plain_rerank(pruned(hypotheses))
@@ -118,9 +120,7 @@ def test_empty_first_hypotheses_of_score_zero_do_not_end_the_search():
 
 
 def test_reranked_texts_equal_the_released_ones(golden, expected):
-    from test_decoding import summarize
-
-    cases = [
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("beam5_reranked", {"beam": 5}),
         ("beam5_batch4_reranked", {"beam": 5, "batch": 4}),
         ("beam5_maxlen8_reranked", {"beam": 5, "max_words": 8}),

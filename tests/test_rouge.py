@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -112,11 +113,11 @@ def hits_by_the_script(reference: list[str], sentences: list[list[str]]) -> list
 words = st.lists(st.sampled_from("abcd"), max_size=14)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(words, st.lists(words, max_size=4))
 def test_union_lcs_equals_the_cell_by_cell_trace_back(reference, sentences):
     expected = [reference[i] for i in hits_by_the_script(reference, sentences)]
-    assert sorted(union_lcs(reference, Lanes.of(sentences))) == sorted(expected)
+    assert Counter(union_lcs(reference, Lanes.of(sentences))) == Counter(expected)
 
 
 def test_union_lcs_of_sentences_beyond_a_machine_word():
@@ -124,7 +125,7 @@ def test_union_lcs_of_sentences_beyond_a_machine_word():
     for _ in range(20):
         reference, *sentences = [rng.integers(12, size=rng.integers(60, 150)).tolist() for _ in range(4)]
         expected = [reference[i] for i in hits_by_the_script(reference, sentences)]
-        assert sorted(union_lcs(reference, Lanes.of(sentences))) == sorted(expected)
+        assert Counter(union_lcs(reference, Lanes.of(sentences))) == Counter(expected)
 
 
 def averages_one_draw_at_a_time(scores: list[float]) -> tuple[float, float, float]:

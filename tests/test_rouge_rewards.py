@@ -54,14 +54,15 @@ def test_identical_texts_have_perfect_bigrams():
 
 @given(st.lists(st.tuples(tokens, tokens), max_size=6), st.integers(1, 3))
 def test_batch_equals_one_by_one(pairs, n):
-    outputs, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    assert rouge_n_batch(outputs, references, n).tolist() == [rouge_n(*pair, n) for pair in pairs]
+    expected = [rouge_n(output, reference, n) for output, reference in pairs]
+    assert rouge_n_batch([a for a, _ in pairs], [b for _, b in pairs], n).tolist() == expected
 
 
-def test_batch_takes_arrays_and_words():
-    assert rouge_l_batch([np.array([7, 8, 9])], [np.array([7, 9])]).tolist() == [0.8]
+@pytest.mark.parametrize("made", [list, np.array])
+def test_batch_takes_lists_arrays_and_words(made):
+    assert rouge_l_batch([made([7, 8, 9])], [made([7, 9])]).tolist() == [0.8]
     assert rouge_l_batch([["a", "cat"]], [["a", "dog"]]).tolist() == [0.5]
-    assert REWARDS["rouge-2"]([np.array([1, 2, 3])], [np.array([1, 2, 4])]).tolist() == [0.5]
+    assert REWARDS["rouge-2"]([made([1, 2, 3])], [made([1, 2, 4])]).tolist() == [0.5]
 
 
 def test_unequal_numbers_of_texts_are_refused():

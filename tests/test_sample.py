@@ -227,7 +227,8 @@ def test_every_template_can_be_written():
 
 def test_the_documented_story_can_be_added(tmp_path):
     documentation = (ROOT / "sample" / "__init__.py").read_text()
-    story = re.search(r"    story wedding\n(?:    .+\n)+", documentation)[0].replace("\n    ", "\n").strip()
+    (story,) = re.findall(r"    story wedding\n(?:    .+\n)+", documentation)
+    story = story.replace("\n    ", "\n").strip()
     folder = copy_texts(tmp_path, story)
     wedding = newswire.read_library(folder).stories[-1]
     assert wedding.name == "wedding" and len(wedding.keys) == 2 and not wedding.urgent

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from commands import call
-from torch import nn
+from contributing import defined_in
 from training_runs import EXTRACTOR, assert_same_weights
 
-from checkpoints.directory import AGENT, RNN_EXTRACTOR, best_checkpoint, load, read_checkpoint, read_meta
+from checkpoints.directory import best_checkpoint, load, read_checkpoint, read_meta
+from checkpoints.networks import AGENT, RNN_EXTRACTOR
 from data.batching import RLBatch
 from data.collate import collate_articles
 from data.store import TokenStore
@@ -20,30 +23,16 @@ from data.vocabulary import Vocabulary
 from decoding import Options, Summarizer
 from inference.rewriting import ByFunction
 from model.actor_critic import ActorCritic
-from model.batches import PAD
 from model.sentence_encoder import SENTENCE_ENCODERS
 from training import reinforcement
 from training.reinforcement import ActorCriticTraining, Environment
 from training.rewards import REWARDS, Reward, RewardFlags
 
 
-class MeanOfWords(nn.Module):
-    """r_j = W times the mean of the words of sentence j."""
-
-    def __init__(self, vocab_size: int, emb_dim: int, channels: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocab_size, emb_dim, padding_idx=PAD)
-        self.projection = nn.Linear(emb_dim, channels)
-        self.output_size = channels
-
-    def forward(self, batch):
-        total = (self.embedding(batch.words) * (batch.words != PAD)[:, :, None]).sum(1)
-        return self.projection(total / batch.lengths.clamp(min=1)[:, None])
-
-
 @pytest.fixture
 def mean_of_words(monkeypatch):
-    monkeypatch.setitem(SENTENCE_ENCODERS, "mean", MeanOfWords)
+    monkeypatch.setitem(SENTENCE_ENCODERS, "mean", defined_in("mean_encoder.py")["MeanOfWords"])
+    return SENTENCE_ENCODERS["mean"]
 
 
 def test_another_sentence_encoder_is_trained_resumed_reinforced_and_decodes(
@@ -60,10 +49,10 @@ def test_another_sentence_encoder_is_trained_resumed_reinforced_and_decodes(
     assert {"_sent_enc._embedding.weight", "sentence_encoder.projection.weight", "_art_enc._init_h"} <= state.keys()
     agent = ["--data_dir", data, "--ext_dir", tmp_path / "ext", "--path", tmp_path / "rl", "--workers", 0]
     call(monkeypatch, "train_full_rl.py", *agent, "--max_steps", 1)
-    assert isinstance(load(tmp_path / "rl", nets=(AGENT,)).network.sentence_encoder, MeanOfWords)
+    assert isinstance(load(tmp_path / "rl", nets=(AGENT,)).network.sentence_encoder, mean_of_words)
     more = ["--data_dir", data, "--init_from", tmp_path / "ext", "--path", tmp_path / "more", "--workers", 0]
     call(monkeypatch, "train_extractor_ml.py", *more, "--max_steps", 1)
-    assert isinstance(load(tmp_path / "more", nets=(RNN_EXTRACTOR,)).network.sentence_encoder, MeanOfWords)
+    assert isinstance(load(tmp_path / "more", nets=(RNN_EXTRACTOR,)).network.sentence_encoder, mean_of_words)
     flags = ["--model_dir", tmp_path / "rl", "--data_dir", data, "--test"]
     decode("decode_full_model", "--path", tmp_path / "out", *flags)
     assert len(list((tmp_path / "out/output").iterdir())) == 30
@@ -81,7 +70,7 @@ def small_agent(store: TokenStore) -> ActorCritic:
     return ActorCritic(vocab_size=len(store.lexicon), emb_dim=6, conv_hidden=5, lstm_hidden=7)
 
 
-def objective(environment: Environment, directory: Path, **rewards: object) -> ActorCriticTraining:
+def objective(environment: Environment, directory: Path, **rewards: Any) -> ActorCriticTraining:
     return ActorCriticTraining(
         small_agent(environment.store),
         environment,
@@ -106,9 +95,9 @@ def takes_the_first_sentence(scores: torch.Tensor) -> torch.Tensor:
 
 def test_a_reward_on_texts(tmp_path, monkeypatch):
     """It is given strings: of every sentence, and of the whole when the agent stops."""
-    seen = []
+    seen: list[tuple[str, str]] = []
 
-    def same_letters(outputs: list[str], references: list[str]) -> np.ndarray:
+    def same_letters(outputs: Sequence[str], references: Sequence[str]) -> np.ndarray:
         seen.extend(zip(outputs, references, strict=True))
         return np.array([len(set(a) & set(b)) / len(set(a) | set(b)) for a, b in zip(outputs, references, strict=True)])
 

@@ -89,8 +89,8 @@ def test_scores_file_is_read_back(tmp_path):
     save_scores(scores, tmp_path / "scores.json")
     found = load_scores(tmp_path / "scores.json")
     assert (found.ids, found.outputs, found.references) == (scores.ids, scores.outputs, scores.references)
-    assert np.array_equal(found.rouge.documents, scores.rouge.documents)
-    assert np.array_equal(found.meteor.statistics, scores.meteor.statistics)
+    assert found.rouge and scores.rouge and np.array_equal(found.rouge.documents, scores.rouge.documents)
+    assert found.meteor and scores.meteor and np.array_equal(found.meteor.statistics, scores.meteor.statistics)
 
 
 DAMAGES = {

@@ -1,40 +1,23 @@
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
-import sys
 import threading
 
 import numpy as np
 import pytest
 from browser import chromium, complaints, set_window
 
-import summarize
 from inference.raw_text import Casing, Pairs, join, read_articles, write_sentence
 from inference.readable import Readable
 from inference.summary import SummarySentence
 from inference.summary_page import section
-from support.errors import run
 
 TEXT = """Ba1 BA2 mo3 went to the U.S. (New York) yesterday. "I don't know," said Dr. Zu14, who is 45% sure.
 
 He's the one; it cost $5. Mo33 ba21 <zu12> & ba30!
 """
-
-
-@pytest.fixture
-def call(capsysbinary, monkeypatch):
-    def call(*arguments: object, stdin: str = "", tokenizer: str = "python") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["summarize.py", *map(str, arguments), "--tokenizer", tokenizer])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as exit:
-            run(summarize.main)
-        out, error = capsysbinary.readouterr()
-        return exit.value.code, out.decode(), error.decode()
-
-    return call
 
 
 @pytest.fixture
@@ -181,10 +164,10 @@ def test_a_line_of_tokenised_text_is_a_sentence():
     assert rewrite(text, tokenizer="none") == ["He's “here”.", "So (Mr. X.) it is"]
 
 
-def test_text_from_a_file_and_from_standard_input_are_the_same(golden, tmp_path, call):
+def test_text_from_a_file_and_from_standard_input_are_the_same(golden, tmp_path, summarise):
     (tmp_path / "a.txt").write_text(TEXT)
     flags = ["--model_dir", golden / "rl_ext_only", "--n_ext", 2]
-    code, out, _ = call(*flags, tmp_path / "a.txt")
+    code, out, _ = summarise(*flags, tmp_path / "a.txt")
     assert code == 0
     lines = out.strip().split("\n")
     assert len(lines) == 2 and set(lines) <= {
@@ -193,13 +176,13 @@ def test_text_from_a_file_and_from_standard_input_are_the_same(golden, tmp_path,
         "He's the one; it cost $5.",
         "Mo33 ba21 <zu12> & ba30!",
     }
-    assert call(*flags, stdin=TEXT)[1] == out
+    assert summarise(*flags, stdin=TEXT)[1] == out
 
 
-def test_json_tells_where_every_word_comes_from(golden, tmp_path, call):
+def test_json_tells_where_every_word_comes_from(golden, tmp_path, summarise):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "b.txt").write_text("")
-    code, out, _ = call("--model_dir", golden / "rl", tmp_path, "--format", "json", "--beam", 2)
+    code, out, _ = summarise("--model_dir", golden / "rl", tmp_path, "--format", "json", "--beam", 2)
     assert code == 0
     full, empty = json.loads(out)
     assert (full["name"], empty["name"]) == ("a.txt", "b.txt")
@@ -211,9 +194,9 @@ def test_json_tells_where_every_word_comes_from(golden, tmp_path, call):
         assert sentence["copied"][0] > 0.5 and 0 not in sentence["replaced"]  # what this model does
 
 
-def test_beam_diversity_and_length_reach_the_rewriter(golden, article, call):
+def test_beam_diversity_and_length_reach_the_rewriter(golden, article, summarise):
     def scores(*flags: object) -> list[float]:
-        code, out, _ = call("--model_dir", golden / "rl", "--n_ext", 4, "--format", "json", article, *flags)
+        code, out, _ = summarise("--model_dir", golden / "rl", "--n_ext", 4, "--format", "json", article, *flags)
         assert code == 0
         (found,) = json.loads(out)
         lengths.append(max(len(s["words"]) for s in found["sentences"]))
@@ -227,45 +210,45 @@ def test_beam_diversity_and_length_reach_the_rewriter(golden, article, call):
     assert lengths[-1] == 2
 
 
-def test_a_text_is_summarised_the_same_alone_and_among_others(golden, tmp_path, call):
+def test_a_text_is_summarised_the_same_alone_and_among_others(golden, tmp_path, summarise):
     """Unknown words of a text are not numbered together with those of the next."""
     texts = {"a.txt": TEXT, "b.txt": "Qy1 qy2 went qy3 to the qy4 mo3 ba21.", "c.txt": TEXT.replace("mo3", "qy9")}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     flags = ["--model_dir", golden / "rl", "--format", "json"]
-    together = json.loads(call(*flags, tmp_path)[1])
-    alone = [json.loads(call(*flags, tmp_path / name)[1])[0] for name in texts]
+    together = json.loads(summarise(*flags, tmp_path)[1])
+    alone = [json.loads(summarise(*flags, tmp_path / name)[1])[0] for name in texts]
     for ours, theirs in zip(together, alone, strict=True):
         assert [s["words"] for s in ours["sentences"]] == [s["words"] for s in theirs["sentences"]]
         scores = [[s["rewriting_score"] for s in found["sentences"]] for found in (ours, theirs)]
         assert scores[0] == pytest.approx(scores[1], abs=1e-3)
 
 
-def test_html_underlines_what_was_generated_only(golden, article, call):
+def test_html_underlines_what_was_generated_only(golden, article, summarise):
     words = ["a", "b", "c", "d"]
     copied, replaced = np.array([0.9, 0.2, 0.1, 0.5], np.float32), np.array([False, False, True, False])
     sentence = SummarySentence(words, 0, None, -1.0, copied, replaced)
     html = section(Readable("x", ["A b."], [sentence], [write_sentence(words, Casing([]))]))
     assert _kinds(html) == ["copied", "made", "replaced", "copied"]
     flags = ["--model_dir", golden / "rl", article]
-    (found,) = json.loads(call(*flags, "--format", "json")[1])
+    (found,) = json.loads(summarise(*flags, "--format", "json")[1])
     wanted = [
         "replaced" if place in sentence["replaced"] else "copied" if p >= 0.5 else "made"
         for sentence in found["sentences"]
         for place, p in enumerate(sentence["copied"])
     ]
-    assert "copied" in wanted and _kinds(call(*flags, "--format", "html")[1]) == wanted
+    assert "copied" in wanted and _kinds(summarise(*flags, "--format", "html")[1]) == wanted
 
 
 def _kinds(html: str) -> list[str]:
     return re.findall(r'<span class="(\w+)" title=', html)
 
 
-def test_html_is_one_page_that_escapes_and_colours(golden, tmp_path, call):
+def test_html_is_one_page_that_escapes_and_colours(golden, tmp_path, summarise):
     (tmp_path / "a.txt").write_text(TEXT)
     page = tmp_path / "page.html"
     flags = ["--model_dir", golden / "rl", "--n_ext", 4, tmp_path / "a.txt"]
-    assert call(*flags, "--format", "html", "--output", page)[:2] == (0, "")
+    assert summarise(*flags, "--format", "html", "--output", page)[:2] == (0, "")
     html = page.read_text()
     assert "&lt;zu12&gt; &amp; ba30" in html and "<zu12>" not in html
     assert len(re.findall("<mark", html)) == len(re.findall('class="rewriting"', html)) == 4
@@ -274,10 +257,10 @@ def test_html_is_one_page_that_escapes_and_colours(golden, tmp_path, call):
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_a_browser_shows_the_summary_beside_the_article_or_first(golden, tmp_path, call, width):
+def test_a_browser_shows_the_summary_beside_the_article_or_first(golden, tmp_path, summarise, width):
     (tmp_path / "a.txt").write_text(TEXT + "w" * 90)
     page = tmp_path / "page.html"
-    call("--model_dir", golden / "rl", tmp_path / "a.txt", "--format", "html", "--output", page)
+    summarise("--model_dir", golden / "rl", tmp_path / "a.txt", "--format", "html", "--output", page)
     with chromium(tmp_path) as driver:
         set_window(driver, width)
         driver.get(page.as_uri())
@@ -290,7 +273,7 @@ def test_a_browser_shows_the_summary_beside_the_article_or_first(golden, tmp_pat
         assert summary["y"] + summary["height"] <= article["y"] + 1 and summary["x"] == article["x"]
 
 
-def test_mistakes_are_told_in_one_line(golden, tmp_path, article, call):
+def test_mistakes_are_told_in_one_line(golden, tmp_path, article, summarise):
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "empty").mkdir()
     model = ["--model_dir", golden / "rl"]
@@ -304,41 +287,41 @@ def test_mistakes_are_told_in_one_line(golden, tmp_path, article, call):
         (["--abs_dir", "x", "--extractive", article], "leave one of them out"),
         (["--model_dir", golden / "abs", article], "is needed here"),
     ):
-        code, _, error = call(*arguments)
+        code, _, error = summarise(*arguments)
         assert code == 2 and told in error and error.count("\n") == 1
 
 
-def test_a_bad_output_is_told_before_any_model_is_read(tmp_path, call):
+def test_a_bad_output_is_told_before_any_model_is_read(tmp_path, summarise):
     (tmp_path / "link").symlink_to(tmp_path / "no" / "out.txt")
     (tmp_path / "file").touch()
     for name in ("no/out.txt", "link", "file/", "no/way/", ""):
         output = f"{tmp_path}/{name}"
-        code, _, error = call("--model_dir", tmp_path / "no_model", tmp_path, "--output", output)
+        code, _, error = summarise("--model_dir", tmp_path / "no_model", tmp_path, "--output", output)
         assert code == 2 and f"--output {output.rstrip('/')}" in error and "folder" in error and error.count("\n") == 1
 
 
-def test_the_output_may_be_a_link_or_a_pipe(golden, article, call):
+def test_the_output_may_be_a_link_or_a_pipe(golden, article, summarise):
     flags = ["--model_dir", golden / "rl_ext_only", article]
-    wanted = call(*flags)[1].encode()
+    wanted = summarise(*flags)[1].encode()
     link, target, pipe = article.with_name("link"), article.with_name("target"), article.with_name("pipe")
     link.symlink_to(target.name)
     for _ in range(2):  # the target is made, then replaced
-        assert call(*flags, "--output", link)[:2] == (0, "")
+        assert summarise(*flags, "--output", link)[:2] == (0, "")
         assert link.is_symlink() and target.read_bytes() == wanted
     os.mkfifo(pipe)
     received: list[bytes] = []
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    assert call(*flags, "--output", pipe)[0] == 0
+    assert summarise(*flags, "--output", pipe)[0] == 0
     reader.join(10)
     assert received == [wanted] and pipe.is_fifo()
 
 
 @pytest.mark.parametrize("mode", ["wb", "ab"])
-def test_an_open_file_by_number_is_not_replaced(golden, article, call, mode):
+def test_an_open_file_by_number_is_not_replaced(golden, article, summarise, mode):
     log = article.with_name("log")
     log.write_bytes(b"before\n")
     flags = ["--model_dir", golden / "rl_ext_only", article]
     with open(log, mode) as file:  # as standard output may be one, whose name a mistake would replace
-        assert call(*flags, "--output", f"/dev/fd/{file.fileno()}")[:2] == (0, "")
-    assert log.read_text() == ("before\n" if mode == "ab" else "") + call(*flags)[1]
+        assert summarise(*flags, "--output", f"/dev/fd/{file.fileno()}")[:2] == (0, "")
+    assert log.read_text() == ("before\n" if mode == "ab" else "") + summarise(*flags)[1]

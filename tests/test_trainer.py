@@ -9,15 +9,18 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from commands import call, complaint, launch
+from commands import complaint, launch
 from torch import nn
 from training_runs import EXTRACTOR, assert_same_weights, weights
 
-from checkpoints.directory import ABSTRACTOR, POINTER_GENERATOR, best_checkpoint, checkpoints, load, write_checkpoint
+from checkpoints.directory import best_checkpoint, checkpoints, load, write_checkpoint
+from checkpoints.networks import ABSTRACTOR, POINTER_GENERATOR
 from data.batching import _training_order, training_batches
 from data.vocabulary import Vocabulary
 from support import processes
@@ -25,16 +28,6 @@ from support.errors import UserError
 from training import trainer
 from training.metrics_log import read_metrics
 from training.record import TrainingRecord
-
-
-@pytest.fixture
-def train(monkeypatch, data, tmp_path):
-    def run(name: str, *flags: object) -> Path:
-        path = tmp_path / name
-        call(monkeypatch, "train_extractor_ml.py", *EXTRACTOR, "--data_dir", data, "--path", path, *flags)
-        return path
-
-    return run
 
 
 def lines_of(run: Path, key: str) -> list[dict[str, float]]:
@@ -182,18 +175,16 @@ def test_an_interrupt_between_two_validation_batches_leaves_the_validation_for_l
 
 @pytest.mark.parametrize(("sizes", "batch", "world"), [([5], 2, 2), ([4], 3, 3), ([64, 1], 32, 2), ([0, 7], 4, 1)])
 def test_every_batch_has_an_item_for_every_process(sizes, batch, world):
-    class Items:
-        def hyper_batches(self, _random):
-            return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-
-    order = _training_order(Items(), batch, 0, 0, world)
+    items: Any = SimpleNamespace(hyper_batches=lambda _: np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]))
+    order = _training_order(items, batch, 0, 0, world)
     first = [next(order) for _ in range(20)]
     assert min(map(len, first)) >= world
 
 
 def test_a_batch_smaller_than_the_processes_is_refused():
+    ten: Any = range(10)
     with pytest.raises(UserError, match="larger --batch"):
-        training_batches([0] * 10, 1, 0, world=2)
+        training_batches(ten, 1, 0, world=2)
 
 
 def group(*command: object, **options) -> subprocess.Popen:
@@ -214,11 +205,36 @@ def test_a_signal_to_the_whole_job_saves(train, data, tmp_path, number):
     flags = [*EXTRACTOR[:-2], "--workers", 1, "--data_dir", data, "--path", tmp_path / "run", "--max_steps", 100000]
     process = group("train_extractor_ml.py", *flags)
     wait_for_lines(tmp_path / "run", 3)
+    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert workers
+    for worker in workers:  # as a scheduler does
+        os.kill(int(worker), number)
+    time.sleep(0.5)
     os.killpg(process.pid, number)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=180)
     assert process.returncode == 130 and "--resume goes on" in output and "Traceback" not in output, output
     saved = torch.load(tmp_path / "run/resume.pt", weights_only=True)["update_count"]
     assert saved == len(lines_of(tmp_path / "run", "loss"))
+
+
+FAILING = """
+from training.supervised import MaximumLikelihood
+
+def validate(objective, batches, step):
+    next(iter(batches))
+    raise RuntimeError("of torch")
+
+MaximumLikelihood.validate = validate
+from train_extractor_ml import main
+main()
+"""
+
+
+def test_an_error_in_a_validation_ends_the_workers(data, tmp_path):
+    """They ignore the signal by which Python would end them before it waits for them."""
+    flags = [*EXTRACTOR[:-2], "--workers", 1, "--data_dir", data, "--path", tmp_path / "run", "--max_steps", 1]
+    process = launch("-c", FAILING, *flags, stderr=subprocess.PIPE)
+    assert "RuntimeError: of torch" in process.communicate(timeout=180)[1]
 
 
 HASTY = "import training.trainer; training.trainer.SAVE_EVERY_SECONDS = {}; import train_extractor_ml as t; t.main()"
@@ -229,7 +245,7 @@ HASTY = "import training.trainer; training.trainer.SAVE_EVERY_SECONDS = {}; impo
 def test_two_processes_save_often_and_stop_together(data, tmp_path, interrupted):
     script = tmp_path / "hasty.py"
     script.write_text(HASTY.format(1e9 if interrupted else 0.01))
-    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", 2, "--master-port", 30511 + os.getpid() % 1000]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2]
     steps = 100000 if interrupted else 40
     flags = [*EXTRACTOR, "--data_dir", data, "--path", tmp_path / "run", "--max_steps", steps, "--device", "cpu"]
     process = group(*torchrun, script, *flags)

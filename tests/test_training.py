@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
-import time
+from functools import partial
 
 import pytest
 import torch
 from commands import ROOT, call, complaint, launch
+from kills import struck_script
 from training_runs import EXTRACTOR, REWRITER, assert_same_weights
 
 from checkpoints.directory import (
@@ -50,24 +50,21 @@ def test_a_lengthened_run_equals_an_uninterrupted_one_bit_for_bit(monkeypatch, d
     assert curves[0] == curves[1] and len(curves[0]) == 20
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(monkeypatch, data, tmp_path, how):
-    flags = [*EXTRACTOR, "--data_dir", data, "--ckpt_freq", 5, "--max_steps", 60]
-    process = launch(
-        "train_extractor_ml.py", *flags, "--path", tmp_path / "killed", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    deadline = time.monotonic() + 60
-    while len(checkpoints(tmp_path / "killed")) < 2 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(process.pid, how)
-    process.communicate(timeout=60)
-    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
-    call(monkeypatch, "train_extractor_ml.py", *flags, "--path", tmp_path / "killed", "--resume")
-    call(monkeypatch, "train_extractor_ml.py", *flags, "--path", tmp_path / "whole")
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(monkeypatch, data, tmp_path, by):
+    """At its 13th update, in the middle between two checkpoints."""
+    flags = [*EXTRACTOR, "--data_dir", data, "--ckpt_freq", 5, "--max_steps", 24]
+    train = partial(call, monkeypatch, "train_extractor_ml.py", *flags)
+    command = ["train_extractor_ml.py", *flags, "--path", tmp_path / "killed"]
+    code = struck_script("training.trainer:Trainer", "_update", 13, by, *command)
+    assert code == (130 if by == signal.SIGINT else -signal.SIGKILL)
+    saved = torch.load(tmp_path / "killed" / "resume.pt", weights_only=True)["update_count"]
+    assert saved == (13 if by == signal.SIGINT else 10)
+    train("--path", tmp_path / "killed", "--resume")
+    train("--path", tmp_path / "whole")
     assert_same_weights(tmp_path / "killed", tmp_path / "whole")
-    assert [line["step"] for line in read_metrics(tmp_path / "killed" / "metrics.jsonl") if "loss" in line] == list(
-        range(1, 61)
-    )
+    losses = [line["step"] for line in read_metrics(tmp_path / "killed" / "metrics.jsonl") if "loss" in line]
+    assert losses == list(range(1, 25))
 
 
 def test_a_validation_that_was_interrupted_is_made_up_for(monkeypatch, data, tmp_path):
@@ -92,7 +89,7 @@ def test_a_validation_that_was_interrupted_is_made_up_for(monkeypatch, data, tmp
 def test_two_processes_train_as_one_with_the_same_global_batch(monkeypatch, data, tmp_path, script, flags):
     flags = [*flags, "--data_dir", data, "--ckpt_freq", 6, "--max_steps", 6, "--device", "cpu"]
     call(monkeypatch, script, *flags, "--path", tmp_path / "one")
-    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", 2, "--master-port", 29511 + os.getpid() % 1000]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2]
     process = launch(
         *torchrun, script, *flags, "--path", tmp_path / "two", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -101,6 +98,16 @@ def test_two_processes_train_as_one_with_the_same_global_batch(monkeypatch, data
     assert_same_weights(tmp_path / "one", tmp_path / "two", exactly=False)
     metrics = [best_checkpoint(tmp_path / run, highest=False).metric for run in ("one", "two")]
     assert metrics[0] == pytest.approx(metrics[1], abs=1e-4)
+
+
+def test_one_of_two_processes_tells_that_a_model_is_missing(data, tmp_path):
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2]
+    flags = ["--data_dir", data, "--path", tmp_path / "run", "--init_from", tmp_path / "none", "--device", "cpu"]
+    process = launch(
+        *torchrun, "train_abstractor.py", *flags, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode != 0 and str(output).count("error: model directory") == 1, output
 
 
 def test_the_best_and_the_last_checkpoints_stay(monkeypatch, data, tmp_path):
@@ -129,7 +136,7 @@ def test_the_best_and_the_last_checkpoints_stay(monkeypatch, data, tmp_path):
         for line in read_metrics(tmp_path / "run" / "metrics.jsonl")
         if "val_metric" in line
     }
-    best = min(validations, key=validations.get)
+    best = min(validations, key=lambda step: validations[step])
     assert {checkpoint.step for checkpoint in kept} == {14, 16, best}
 
 
@@ -234,7 +241,8 @@ def test_a_checkpoint_that_carries_an_unused_cell_still_loads(golden, tmp_path):
     content = read_checkpoint(path)
     content["state_dict"]["_extractor._lstm_cell._cells.0.weight_ih"] = torch.zeros(1)
     torch.save(content, path)
-    load(tmp_path / "ext", nets=(RNN_EXTRACTOR,))
+    ours, theirs = (load(folder, nets=(RNN_EXTRACTOR,)).network for folder in (tmp_path / "ext", golden / "ext_rnn"))
+    assert all(torch.equal(*pair) for pair in zip(ours.parameters(), theirs.parameters(), strict=True))
 
 
 def test_every_parameter_has_one_released_name():

@@ -22,24 +22,15 @@ from commands import ROOT, call
 from decode_runs import rewrite_weights
 from training_runs import EXTRACTOR, REWRITER, assert_same_weights, weights
 
-from checkpoints.directory import ABSTRACTOR, best_checkpoint, checkpoints, load
-from checkpoints.tensor_files import save_tensors
+from checkpoints.directory import best_checkpoint, checkpoints, load
+from checkpoints.networks import ABSTRACTOR
+from checkpoints.tensor_files import load_tensors, save_tensors
 from inference.rewriter import Rewriter
 from support.errors import UserError, run
 from support.files import atomic_file, naming
 from training import trainer
 from training.metrics_log import MetricsLog, read_metrics
 from training.record import TrainingRecord
-
-
-@pytest.fixture
-def train(monkeypatch, data, tmp_path):
-    def run(name: str, *flags: object) -> Path:
-        path = tmp_path / name
-        call(monkeypatch, "train_extractor_ml.py", *EXTRACTOR, "--data_dir", data, "--path", path, *flags)
-        return path
-
-    return run
 
 
 @pytest.fixture
@@ -116,7 +107,7 @@ def test_reinforcement_resumed_forgets_rewritings_and_stays_the_same(monkeypatch
     assert_same_weights(tmp_path / "whole", tmp_path / "parts")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38, -3e38])
 def test_a_checkpoint_that_is_not_finite_is_refused(golden, tmp_path, value):
     shutil.copytree(golden / "abs", tmp_path / "abs")
     path = best_checkpoint(tmp_path / "abs", highest=False).path
@@ -337,6 +328,8 @@ def test_time_and_memory_are_those_of_all_legs(train, capsys):
         '{"inputs": 5}',
         '{"inputs":{}, "updates":"x", "seconds":1, "peak_memory_mb":1, "finished":true}',
         '{"inputs":{}, "updates":1, "seconds":1, "peak_memory_mb":1, "finished":"x"}',
+        '{"inputs":{}, "updates":1, "seconds":1, "peak_memory_mb":1e9, "finished":true}',
+        '{"inputs":{}, "updates":1, "seconds":NaN, "peak_memory_mb":1, "finished":true}',
     ],
 )
 def test_a_damaged_record_is_told_in_one_line(train, text):
@@ -369,7 +362,10 @@ def test_a_trained_model_can_be_trained_on(monkeypatch, golden, data, tmp_path, 
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (["--emb_dim", 17], "has emb_dim 16, which is kept; leave out --emb_dim 17"),
+        (["--emb_dim", 17], "has emb_dim 16, which is kept; leave out --emb_dim$"),
+        (["--emb_dim", 128], "has emb_dim 16, which is kept"),  # the default
+        (["--vsize", 30000], "has vsize 300, which is kept"),
+        (["--no-bi"], "has bidirectional True, which is kept; leave out --no-bi"),
         (["--vsize", 50], "has vsize 300, which is kept"),
         (["--w2v", "x.bin"], "leave out --w2v"),
         (["--net-type", "ff"], "holds a ml_rnn_extractor"),
@@ -439,3 +435,8 @@ def test_rewritings_of_another_abstractor_are_not_overwritten(monkeypatch, golde
     with pytest.raises(UserError, match="of another abstractor"):
         call(monkeypatch, "train_full_rl.py", *other, "--rewritings", kept, "--max_dec_word", 7)
     assert kept.read_bytes() == before
+
+
+def test_torch_says_nothing_of_its_own_about_a_checkpoint(tmp_path, recwarn):
+    torch.save({"a": torch.ones(2)}, tmp_path / "of_another_protocol", pickle_protocol=3)
+    assert load_tensors(tmp_path / "of_another_protocol")["a"].tolist() == [1, 1] and not recwarn.list

@@ -5,7 +5,8 @@ import pickle
 from collections import Counter
 
 import pytest
-from tiny_data import contents, random_pairs, run_python, write_counts, write_split
+from commands import run_here
+from tiny_data import contents, random_pairs, write_counts, write_split
 
 from data.articles import split_directory
 from data.count_words import count_words
@@ -105,7 +106,7 @@ def test_the_command_writes_the_counts_and_leaves_no_other_file(tmp_path):
     expected = write_counts(tmp_path, pairs)
     before = contents(split_directory(tmp_path, "train"))
     (tmp_path / "vocab_cnt.pkl").unlink()
-    result = run_python("-m", "data.count_words", DATA=str(tmp_path))
+    result = run_here("-m", "data.count_words", DATA=str(tmp_path))
     assert result.returncode == 0, result.stderr
     assert list(load_word_counts(tmp_path).items()) == list(expected.items())
     assert sorted(os.listdir(tmp_path)) == ["train", "vocab_cnt.pkl"]

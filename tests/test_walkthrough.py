@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import re
 
@@ -54,6 +55,25 @@ def test_every_equation_of_the_paper_stands_once_and_in_both_pages(pages):
     markdown = re.findall(r"\\tag\{(\d+)\}", pages["docs/WALKTHROUGH.md"])
     page = re.findall(r'class="number">\((\d+)\)<', pages["docs/walkthrough.html"])
     assert sorted(markdown) == sorted(page) == sorted(numbers)
+
+
+def numbers_of_equations(text: str) -> set[int]:
+    """All n of "Eq. n", "Eq. n, m" and "Eq. n-m"; other papers' have their authors before them."""
+    numbers = set()
+    for found in re.findall(r"(?<!et al\., )\bEq\. (\d+(?:(?:, |-| and (?:Eq\. )?)\d+)*)", text):
+        for first, last in re.findall(r"(\d+)(?:-(\d+))?", found):
+            numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+def test_every_equation_of_the_map_is_cited_by_the_test_that_checks_it():
+    cited: set[int] = set()
+    for path in (ROOT / "tests").glob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                cited |= numbers_of_equations(ast.get_docstring(node) or "")
+    mapped = numbers_of_equations((ROOT / "docs/PAPER_MAP.md").read_text(encoding="utf-8"))
+    assert mapped == set(range(1, 15)) == cited
 
 
 def test_equations_use_nothing_that_markdown_would_take_for_its_own(pages):

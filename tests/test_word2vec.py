@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from commands import run_here
 from gensim.models import KeyedVectors, Word2Vec, keyedvectors, word2vec
 from other_writer import other_writer
-from tiny_data import run_python
 
 import data.word2vec
 import train_word2vec
@@ -31,7 +31,7 @@ VOCABULARY = Vocabulary([*SPECIAL_NAMES, "a", "b", "never"])
 def vectors(golden, tmp_path_factory) -> Path:
     """Trained by the script on the golden articles."""
     folder = tmp_path_factory.mktemp("word2vec")
-    result = run_python("train_word2vec.py", "--path", str(folder), "--dim", "16", DATA=str(golden / "data"))
+    result = run_here("train_word2vec.py", "--path", str(folder), "--dim", "16", DATA=str(golden / "data"))
     assert result.returncode == 0, result.stderr
     assert len(re.findall("epoch . of 5", result.stdout)) == 5
     assert sorted(os.listdir(folder)) == ["word2vec.16d.0k.bin", "word2vec.16d.0k.w2v"]
@@ -127,13 +127,13 @@ MATRIX = np.ones((2, 2), np.float32)
 @pytest.mark.parametrize(
     ("words", "matrix", "told"),
     [
-        (["a", 5], MATRIX, "words are no strings"),
-        (7, MATRIX, "words are no strings"),
-        (["a", "b"], MATRIX[0], "no matrix of numbers"),
-        (["a", "b"], np.array([["x", "y"]] * 2), "no matrix of numbers"),
-        (["a", "b"], np.array([[None, {}]] * 2, object), "no matrix of numbers"),
-        (["a", "b"], MATRIX.astype(int), "no matrix of numbers"),
-        (["a", "b"], 3, "no matrix of numbers"),
+        (["a", 5], MATRIX, "words are not strings"),
+        (7, MATRIX, "words are not strings"),
+        (["a", "b"], MATRIX[0], "not a matrix of numbers"),
+        (["a", "b"], np.array([["x", "y"]] * 2), "not a matrix of numbers"),
+        (["a", "b"], np.array([[None, {}]] * 2, object), "not a matrix of numbers"),
+        (["a", "b"], MATRIX.astype(int), "not a matrix of numbers"),
+        (["a", "b"], 3, "not a matrix of numbers"),
         (["a", "b", "c"], MATRIX, "3 words but 2 vectors"),
         (["a", "b"], MATRIX * np.nan, "not finite"),
     ],
@@ -163,7 +163,7 @@ def test_wrong_dimensions_and_missing_files_are_told(small, tmp_path):
             initial_embedding(other, VOCABULARY, 16)
         with pytest.raises(UserError, match="cannot be read"):
             initial_embedding(tmp_path / f"absent{suffix}", VOCABULARY, 16)
-    with pytest.raises(UserError, match="knows no word"):
+    with pytest.raises(UserError, match="has no word"):
         initial_embedding(small, Vocabulary([*SPECIAL_NAMES, "other"]), 8)
 
 
@@ -252,7 +252,7 @@ def test_a_killed_training_is_resumed_and_ends_the_same(monkeypatch, tmp_path):
     assert sorted(os.listdir(parts.parent)) == sorted(os.listdir(whole.parent))
 
 
-@pytest.mark.parametrize("damage", ["cut", "other shape", "no numbers"])
+@pytest.mark.parametrize("damage", ["cut", "other shape", "no numbers", "position beyond the generator"])
 def test_a_damaged_resume_file_is_named(monkeypatch, tmp_path, damage):
     store = TokenStore.from_texts([["a b", "b c"]] * 6, [["a b"]] * 6)
     monkeypatch.setattr("data.word2vec_state.SAVE_EVERY_SECONDS", 0)
@@ -263,6 +263,8 @@ def test_a_damaged_resume_file_is_named(monkeypatch, tmp_path, damage):
         arrays = dict(content)
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:100])
+    elif damage == "position beyond the generator":
+        np.savez(path, **{**arrays, "random_position": np.array(2**31 - 1)})
     else:
         words = arrays["words"][:1] if damage == "other shape" else np.full_like(arrays["words"], np.nan)
         np.savez(path, **{**arrays, "words": words})

@@ -11,6 +11,7 @@ MAY_CHANGE = {  # when a run is resumed
     *("path", "data_dir", "w2v", "ext_dir", "abs_dir", "init_from", "rewritings"),  # where things lie
     *("device", "cuda", "amp", "debug", "workers", "max_abs_batch", "max_rewritings"),  # how fast it goes
     *("resume", "max_steps", "ckpt_freq", "patience", "keep"),  # when it ends, and what it leaves
+    "given",  # which flags were written out
 }
 
 
@@ -19,12 +20,12 @@ class RunFlags(DeviceFlags):
     path: str = flag(help="directory of the trained model")
     data_dir: str = flag(help="data set root", env="DATA")
     seed: int = flag(0, "seed of initial weights, data order and sampling", at_least=0, below=2**63)
-    resume: bool = flag(False, "go on with the run in --path")
-    workers: int = flag(1, "processes that prepare batches; 0 does it in line", at_least=0)
-    max_steps: int | None = flag(None, "stop after so many updates", at_least=1)
+    resume: bool = flag(False, "continue the run in --path")
+    workers: int = flag(1, "processes that prepare batches; 0 prepares them in this one", at_least=0)
+    max_steps: int | None = flag(None, "stop after this many updates", at_least=1)
     keep: int = flag(3, "checkpoints to keep beside the best", at_least=0)
-    amp: bool = flag(False, "bfloat16 products on a GPU")
-    debug: bool = flag(False, "prepare batches in line and name the operation that makes a NaN")
+    amp: bool = flag(False, "multiply in bfloat16 on a GPU")
+    debug: bool = flag(False, "prepare batches in this process and name the operation that makes a NaN")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ class MetricsLog:
         self.board = _Board(directory / "log")
 
     def _open(self) -> IO[str]:
-        return open(self.path, "a", encoding="utf-8", buffering=1)
+        return open_file(self.path, "a", encoding="utf-8", buffering=1)
 
     def __enter__(self) -> MetricsLog:
         return self

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from support.errors import UserError
-from support.files import read_json, write_json
+from support.files import is_number, read_json, write_json
 
 FILE = "training.json"
 SPLITS = ("train", "val")
@@ -40,17 +40,17 @@ class TrainingRecord:
         for name, digest in inputs.items():
             if self.inputs.get(name, digest) != digest:
                 what = f"{name} split (articles or labels)" if name in SPLITS else name
-                raise UserError(f"{directory} was started with another {what}; repeat that, or use a new --path")
+                raise UserError(f"{directory} was started with another {what}; use that again, or a new --path")
 
 
 def _is_record(content: Any) -> bool:
     if not isinstance(content, dict) or content.keys() != asdict(TrainingRecord()).keys():
         return False
     inputs = content["inputs"]
-    numbers = [content[name] for name in ("updates", "seconds", "peak_memory_mb")]
     return (
         isinstance(inputs, dict)
         and all(isinstance(digest, str) for digest in inputs.values())
-        and all(type(number) in (int, float) for number in numbers)
+        and is_number(content["seconds"])
+        and all(type(content[name]) is int and is_number(content[name]) for name in ("updates", "peak_memory_mb"))
         and isinstance(content["finished"], bool)
     )

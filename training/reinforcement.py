@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from checkpoints.directory import AGENT
+from checkpoints.networks import AGENT
 from data.batching import RLBatch
 from data.store import TokenStore
 from data.vocabulary import SPECIAL_NAMES

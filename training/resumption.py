@@ -20,9 +20,9 @@ def misfit(saved: Any, fresh: dict[str, Any], weights: Iterable[Tensor]) -> str 
         return "it is not the state of a training"
     for name in COUNTERS:
         if type(saved[name]) is not int or saved[name] < 0:
-            return f"{name} is no count"
+            return f"{name} is not a count"
     if saved["best"] is not None and type(saved["best"]) is not float:
-        return "best is no number"
+        return "best is not a number"
     if not isinstance(saved["flags"], dict):
         return "it has no flags"
     for name in ("network", "scheduler"):

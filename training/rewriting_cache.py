@@ -5,8 +5,10 @@ Rows of a fixed-size table, overwritten in the order of their age, so that memor
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +73,16 @@ class RewritingCache:
 
     def save(self, path: str | Path, signature: str) -> None:
         used = np.flatnonzero(self.sentence_in >= 0)
+        sentences, words, lengths = self.sentence_in[used], self.words[used], self.lengths[used]
+        digest = np.array(_digest(sentences, words, lengths))
         with atomic_file(path, "wb") as file:
             np.savez(
                 file,
                 signature=np.array(signature),
-                sentences=self.sentence_in[used],
-                words=self.words[used],
-                lengths=self.lengths[used],
+                digest=digest,
+                sentences=sentences,
+                words=words,
+                lengths=lengths,
             )
 
     def load(self, path: str | Path, signature: str) -> bool:
@@ -86,32 +91,34 @@ class RewritingCache:
             return False
         try:
             with open_file(path, "rb") as file, np.load(file) as content:
-                arrays = {name: content[name] for name in ("signature", "sentences", "words", "lengths")}
+                known, digest = str(content["signature"]), str(content["digest"])
+                sentences, words, lengths = (content[name] for name in ("sentences", "words", "lengths"))
+        except KeyError:
+            raise self._unreadable(path, "it is damaged, or of an earlier version") from None
         except Exception as error:  # a damaged file can raise almost anything
             raise self._unreadable(path, type(error).__name__) from None
-        if str(arrays["signature"]) != signature:
+        if known != signature:
             return False
-        if not self._fits(arrays["sentences"], arrays["words"], arrays["lengths"]):
-            raise self._unreadable(path, "its numbers do not fit")
-        rows = [words[:n] for words, n in zip(arrays["words"], arrays["lengths"], strict=True)]
-        self._remember(arrays["sentences"], rows)
+        if _digest(sentences, words, lengths) != digest:
+            raise self._unreadable(path, "its numbers have changed")
+        if len(sentences):
+            self._remember(sentences, [row[:n] for row, n in zip(words, lengths, strict=True)])
         return True
 
     def _unreadable(self, path: str | Path, reason: str) -> UserError:
         return UserError(f"{path} holds no rewritings ({reason}); delete it, or give another --rewritings")
 
-    def _fits(self, sentences: NDArray[np.int64], words: NDArray[np.int32], lengths: NDArray[np.int32]) -> bool:
-        n = sentences.shape[0] if sentences.ndim == 1 else -1
-        return (
-            (words.shape, lengths.shape) == ((n, self.words.shape[1]), (n,))
-            and all(array.dtype.kind == "i" for array in (sentences, words, lengths))
-            and bool(((sentences >= 0) & (sentences < len(self.row_of))).all())
-            and bool(((lengths >= 0) & (lengths <= words.shape[1])).all())
-        )
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        found.update(f"{array.dtype} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 def check_place(path: str | Path) -> None:
-    """Told before training, not after it."""
+    """Before training, not after it."""
     folder = Path(path).parent
     if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UserError(f"--rewritings {path} cannot be written; give a file in a folder that exists")

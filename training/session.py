@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from support.errors import UserError
 from support.files import read_json, remove_leftovers
 from support.locks import files_in, only_writer
 from support.memory import keep_freed_memory
-from support.processes import Processes, in_all, process_group
+from support.processes import Processes, Result, in_all, process_group
 from training.config import OptimisationFlags, TrainingFlags
 from training.record import SPLITS, TrainingRecord
 from training.trainer import Objective, Trainer
@@ -29,9 +29,12 @@ class Session(NamedTuple):
     processes: Processes
     device: torch.device
 
+    def in_all(self, step: Callable[[], Result]) -> Result:
+        return in_all(self.processes, step)
+
     def open_stores(self) -> list[TokenStore]:
         """Of training and validation."""
-        return [open_store(self.flags.data_dir, split) for split in SPLITS]
+        return self.in_all(lambda: [open_store(self.flags.data_dir, split) for split in SPLITS])
 
     @contextlib.contextmanager
     def directory(
@@ -60,7 +63,7 @@ class Session(NamedTuple):
             replace(TrainingRecord.read(path), inputs=inputs).write(path)
 
         with contextlib.ExitStack() as lock:
-            in_all(self.processes, lambda: claim() if self.processes.main else None)
+            self.in_all(lambda: claim() if self.processes.main else None)
             yield
 
     def _check(
@@ -68,15 +71,15 @@ class Session(NamedTuple):
     ) -> None:
         if not self.flags.resume:
             if files_in(path):
-                raise UserError(f"{path} is in use; --resume goes on with it, a new --path starts afresh")
+                raise UserError(f"{path} is in use; --resume continues it, a new --path starts afresh")
             return
         if (path / "meta.json").exists() and read_json(path / "meta.json") != meta:
             raise UserError(
-                f"{path} was started with other flags (see its meta.json); repeat those, or use a new --path"
+                f"{path} was started with other flags (see its meta.json); use those again, or a new --path"
             )
         known = path / vocabulary_name
         if known.exists() and Vocabulary.load(known).words != vocabulary.words:
-            raise UserError(f"{path} was started on data with other words; repeat that, or use a new --path")
+            raise UserError(f"{known} has other words than the data; use the data that it began with, or a new --path")
         TrainingRecord.read(path).must_have_read(inputs, path)
 
     def fit(self, objective: Objective, training: BatchData[Any], validation: BatchData[Any]) -> None:
@@ -86,7 +89,7 @@ class Session(NamedTuple):
         def training_stream(start: int) -> Iterator[Any]:
             return training_batches(training, flags.batch, flags.seed, start, workers, rank, world)
 
-        def validation_stream() -> Iterator[Any]:
+        def validation_stream() -> Generator[Any, None, None]:
             return validation_batches(validation, flags.batch, workers, rank, world)
 
         Trainer(objective, flags, self.processes, self.device, training_stream, validation_stream).fit()
@@ -96,14 +99,19 @@ class Session(NamedTuple):
 def training_session(flags: TrainingFlags) -> Iterator[Session]:
     keep_freed_memory()
     with process_group(flags.may_use_gpu()) as processes:
-        device = flags.pick_device(processes)
-        if flags.amp and device.type != "cuda":
-            raise UserError("--amp needs a GPU; leave it out on the CPU, where bfloat16 is slower")
+        device = in_all(processes, lambda: _pick_device(flags, processes))
         if flags.amp:
             torch.set_float32_matmul_precision("high")
         torch.autograd.set_detect_anomaly(flags.debug)
         torch.manual_seed(flags.seed)
         yield Session(flags, processes, device)
+
+
+def _pick_device(flags: TrainingFlags, processes: Processes) -> torch.device:
+    device = flags.pick_device(processes)
+    if flags.amp and device.type != "cuda":
+        raise UserError("--amp needs a GPU; leave it out on the CPU, where bfloat16 is slower")
+    return device
 
 
 def optimisation_record(flags: OptimisationFlags) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from checkpoints.directory import Meta, build_network, load
 from data.embeddings import initial_embedding
 from data.vocabulary import N_SPECIAL, Vocabulary, load_word_counts
 from support.errors import UserError
-from support.flags import flag
+from support.flags import flag, given, spelling
 from training.config import TrainingFlags
 from training.session import optimisation_record
 
@@ -25,6 +25,7 @@ class StartFlags(TrainingFlags):
     emb_dim: int = flag(128, "word embedding size", source="B.2", at_least=1)
     w2v: str | None = flag(None, "word2vec file that initialises the embedding", source="B.2")
     init_from: str | None = flag(None, "trained model of the same kind to start from; keeps its vocabulary and sizes")
+    given: frozenset[str] = given()
 
 
 class Start(NamedTuple):
@@ -55,23 +56,23 @@ def _start_from(flags: StartFlags, net: str, sizes: Mapping[str, Any], grows: tu
     assert flags.init_from
     trained = load(flags.init_from, nets=(net,))
     kept = trained.meta["net_args"]
-    asked = {"vsize": flags.vsize, "emb_dim": flags.emb_dim, **sizes}
-    _must_fit(flags, asked, {"vsize": len(trained.vocabulary) - N_SPECIAL, **kept}, grows)
+    _must_fit(flags, {"vsize": len(trained.vocabulary) - N_SPECIAL, **kept}, sizes.keys(), grows)
     meta = _meta(flags, net, {**kept, **{name: sizes[name] for name in grows}})
     network = build_network(meta, NEW)
     network.load_state_dict({**network.state_dict(), **trained.network.state_dict()})
     return Start(network, trained.vocabulary, meta)
 
 
-def _must_fit(flags: StartFlags, asked: Mapping[str, Any], kept: Mapping[str, Any], grows: tuple[str, ...]) -> None:
-    """A size that was given on the command line and is another than the trained model's would have no effect."""
-    defaults = {field.name: field.default for field in fields(flags)}
-    for name, value in asked.items():
-        known = kept.get(name, defaults.get(name))
+def _must_fit(flags: StartFlags, kept: Mapping[str, Any], sizes: Collection[str], grows: Collection[str]) -> None:
+    """A size that the command line gives and that is another than the trained model's would have no effect."""
+    for field in fields(flags):
+        name, value = field.name, getattr(flags, field.name)
+        known = kept.get(name, field.default)
         if name in grows and known and not value:
-            raise UserError(f"{flags.init_from} was trained with {name}; give --{name} to go on with it")
-        if name not in grows and value not in (known, defaults.get(name)):
-            raise UserError(f"{flags.init_from} has {name} {known}, which is kept; leave out --{name} {value}")
+            raise UserError(f"{flags.init_from} was trained with {name}; give --{name} to continue with it")
+        decided = name in kept or name in sizes
+        if decided and name not in grows and name in flags.given and value != known:
+            raise UserError(f"{flags.init_from} has {name} {known}, which is kept; leave out {spelling(field)}")
 
 
 def _meta(flags: StartFlags, net: str, sizes: Mapping[str, Any]) -> Meta:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from checkpoints.directory import best_checkpoint, checkpoints, write_checkpoint
 from checkpoints.tensor_files import load_tensors, save_tensors
 from support.errors import UserError, first_line
+from support.flags import spelling
 from support.memory import peak_memory
 from support.processes import Processes, total
 from support.progress import progress
@@ -89,7 +90,7 @@ class Trainer:
         processes: Processes,
         device: torch.device,
         training_batches: Callable[[int], Iterator[Any]],
-        validation_batches: Callable[[], Iterable[Any]],
+        validation_batches: Callable[[], Generator[Any, None, None]],
     ) -> None:
         self.objective, self.flags, self.processes, self.device = objective, flags, processes, device
         self.training_batches, self.validation_batches = training_batches, validation_batches
@@ -201,10 +202,10 @@ class Trainer:
         """The checkpoint of a run that --max_steps ended between validations (`last`) steers nothing, so that the
         run can be lengthened later as if it had not ended."""
         self.objective.network.eval()
-        batches = self.validation_batches()
-        if self.processes.world == 1:  # otherwise the others would wait for this one's share
-            batches = self._interruption.between(batches)
-        result = self.objective.validate(batches, self.update_count)
+        with contextlib.closing(self.validation_batches()) as stream:  # an error must not leave its workers waiting
+            alone = self.processes.world == 1  # otherwise the others would wait for this one's share
+            batches = self._interruption.between(stream) if alone else stream
+            result = self.objective.validate(batches, self.update_count)
         names = sorted(result.metrics)
         sums = torch.tensor([result.total, result.n, *(result.metrics[name] for name in names)], dtype=torch.float64)
         value, n, *rest = total(sums).tolist()
@@ -268,7 +269,7 @@ class Trainer:
     def _record(self) -> TrainingRecord:
         seconds = self.before.seconds + time.monotonic() - self.began
         memory = max(self.before.peak_memory_mb, peak_memory() >> 20)
-        return TrainingRecord(self.before.inputs, self.update_count, round(seconds, 1), memory)
+        return TrainingRecord(self.before.inputs, self.update_count, round(seconds, 3), memory)
 
     def _restore(self) -> None:
         path = self.directory / "resume.pt"
@@ -279,9 +280,10 @@ class Trainer:
                 raise UserError(f"{path} does not fit this run ({unfit}); was it started with other flags?")
             now = self._lasting_flags()
             before = self._defaults() | content["flags"]  # flags that are newer than the run had their defaults
-            changed = ", ".join(f"--{name} {before[name]}" for name in now if before[name] != now[name])
+            fields = [field for field in dataclasses.fields(self.flags) if field.name in now]
+            changed = ", ".join(f"{spelling(f)} {before[f.name]}" for f in fields if before[f.name] != now[f.name])
             if changed:
-                raise UserError(f"{self.directory} was started with {changed}; repeat that, or use a new --path")
+                raise UserError(f"{self.directory} was started with {changed}; use that again, or a new --path")
             self.objective.network.load_state_dict(content["network"])
             self.optimizer.load_state_dict(content["optimizer"])
             self.scheduler.load_state_dict(content["scheduler"])
@@ -289,7 +291,7 @@ class Trainer:
             self.validated_at, self.checkpoint_at = content["validated_at"], content["checkpoint_at"]
         elif checkpoints(self.directory):
             advice = f"a new --path with --init_from {self.directory} starts from its best weights"
-            raise UserError(f"{path} is missing, without which the run beside it cannot go on; {advice}")
+            raise UserError(f"{path} is missing, without which the run beside it cannot continue; {advice}")
 
     def _lasting_flags(self) -> dict[str, Any]:
         return {name: value for name, value in dataclasses.asdict(self.flags).items() if name not in MAY_CHANGE}

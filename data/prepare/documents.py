@@ -69,7 +69,7 @@ def units_flag(
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    """What every format can be told."""
+    """What every format has in common."""
 
     out: str = flag(help="data set to write: OUT/train/0.json, ..., OUT/manifest.tsv", env="DATA")
     units: str = units_flag("lines")
@@ -78,7 +78,7 @@ class Flags:
         "auto takes stanford where there is Java, else python; none splits at spaces",
         choices=("auto", "stanford", "python", "none"),
     )
-    encoding: str = flag("utf-8", "of the source files")
+    encoding: str = flag("utf-8", "encoding of the source files")
     workers: int = flag(available_cores(), "processes", at_least=1)
     force: bool = flag(False, "replace splits that OUT already has")
 

@@ -163,5 +163,5 @@ def _read_record(out: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or not all(
         isinstance(entry, dict) and isinstance(entry.get("articles"), int) for entry in record.values()
     ):
-        raise UserError(f"{path} is no record of prepared splits; remove it, and --force prepares again what is there")
+        raise UserError(f"{path} is not a record of prepared splits; remove it and prepare them again with --force")
     return record

@@ -30,18 +30,18 @@ class Make:
     b: str = flag(help="decode directory of the system to compare it with")
     out: str = flag(help="new folder for pages and CSV")
     key: str | None = flag(None, "file of the key; without it <out>.key.json")
-    data_dir: str = flag(help="dataset root", env="DATA")
+    data_dir: str = flag(help="data set root", env="DATA")
     split: str | None = flag(None, "where no log.json names the split")
-    count: int = flag(100, "articles", source="Sec. 6.3", at_least=1)
+    count: int = flag(100, "articles to judge", source="Sec. 6.3", at_least=1)
     batch: int = flag(10, "articles on a page", at_least=1)
-    seed: int = flag(0, "of the sample and the order")
+    seed: int = flag(0, "seed of the sample and the order")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
     answers: tuple[Path, ...] = flag(help="files of the judges, or a crowd platform's .csv", positional=True)
     key: str = flag(help="file of the key")
-    format: str = flag("terminal", "of the table", choices=FORMATS)
+    format: str = flag("terminal", "format of the table", choices=FORMATS)
 
 
 def make(arguments: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ def tally(arguments: Sequence[str]) -> int:
 
 
 def _read(path: Path, key: Key) -> Votes | None:
-    """All bad files are told, not just the first."""
+    """All bad files are reported, not just the first."""
     try:
         return read_answers(path, key)
     except UserError as error:

@@ -20,15 +20,16 @@ from typing import Any, NamedTuple
 
 from data.articles import article_path, read_article
 from inference.raw_text import Casing, join, write_sentence
-from metrics.summaries import check_same_ids, read_summaries, unescape
+from metrics.summaries import check_same_ids, read_summaries, summary_folder, unescape
+from report.html_page import styled
 from report.rows import ROWS
-from report.runs import Run, summary_folder
+from report.runs import Run
 from support.errors import UserError
 from support.files import atomic_directory, write_json
 
 QUESTIONS = ("relevance", "readability")
 CHOICES = ("A", "B", "equal")
-_TEMPLATE = Path(__file__).with_name("judge.html")
+_BODY, _STYLE = (Path(__file__).with_name(name) for name in ("judge.html", "judge.css"))
 _COLUMNS = ("kit", "item", "article", "reference", "summary_a", "summary_b")
 
 
@@ -65,15 +66,17 @@ class Systems(NamedTuple):
     def split(self) -> str:
         """That of their log.json."""
         splits = {str(path): Run(path).log.get("split") for path in self if path.is_dir()}
-        if None in splits.values() or len(set(splits.values())) != 1:
+        names = [split for split in splits.values() if isinstance(split, str)]
+        if len(names) < len(splits) or len(set(names)) != 1:
             found = ", ".join(f"{path}: {split or 'none'}" for path, split in splits.items())
-            raise UserError(f"of which split are the two systems ({found})? give --split")
-        return str(next(iter(splits.values())))
+            raise UserError(f"which split do the two systems belong to ({found})? give --split")
+        return names[0]
 
 
 def sample_items(systems: Systems, data_dir: str, split: str, count: int, seed: int) -> list[Item]:
-    first, second = (read_summaries(summary_folder(path)) for path in systems)
-    check_same_ids(first, f"{systems.first}/{{}}.dec", second, f"{systems.second}/{{}}.dec")
+    folders = [summary_folder(path) for path in systems]
+    first, second = map(read_summaries, folders)
+    check_same_ids(first, f"{folders[0]}/{{}}.dec", second, f"{folders[1]}/{{}}.dec")
     dice = random.Random(seed)
     chosen = dice.sample(sorted(first), min(count, len(first)))
     items = []
@@ -88,7 +91,7 @@ def sample_items(systems: Systems, data_dir: str, split: str, count: int, seed: 
 
 
 def readable(sentences: Sequence[str]) -> list[str]:
-    """Detokenised; what is no character, such as half of a pair of surrogates, becomes a question mark."""
+    """Detokenised; what is not a character, such as a lone surrogate, becomes a question mark."""
     no_casing = Casing([])
     written = [join(write_sentence(sentence.split(), no_casing)) for sentence in sentences]
     return [text.encode("utf-8", "replace").decode("utf-8") for text in written]
@@ -117,7 +120,8 @@ def _key(kit: str, items: Sequence[Item], systems: Systems, seed: int) -> dict[s
 
 def _page(kit: str, batch: int, items: Sequence[Item]) -> str:
     content = json.dumps({"kit": kit, "batch": batch, "items": [item.shown() for item in items]})
-    return _TEMPLATE.read_text(encoding="utf-8").replace("{{kit}}", content.replace("<", "\\u003c"))
+    body = _BODY.read_text(encoding="utf-8").replace("{{kit}}", content.replace("<", "\\u003c"))
+    return styled("Which summary is better?", body, _STYLE.read_text(encoding="utf-8"))
 
 
 def _write_csv(path: Path, kit: str, items: Sequence[Item]) -> None:

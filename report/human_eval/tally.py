@@ -15,7 +15,7 @@ from report.layout import Cell, Line, Section, Table
 from report.paper_numbers import EQUALLY_GOOD, Preferences
 from report.rows import quoted
 from support.errors import UserError
-from support.files import read_json
+from support.files import open_file, read_json
 
 JUDGES = 3
 SYSTEMS = ("first", "second")
@@ -166,7 +166,7 @@ def _read_page(path: Path) -> list[tuple[str, str, str, Mapping[str, str]]]:
 def _read_csv(path: Path) -> list[tuple[str, str, str, Mapping[str, str]]]:
     """Columns kit, item, judge, relevance and readability, or their names in results of Mechanical Turk."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open_file(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = _find_columns(path, reader.fieldnames or [])
             rows = [{name: (row[column] or "").strip() for name, column in columns.items()} for row in reader]

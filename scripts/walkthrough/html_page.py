@@ -11,6 +11,7 @@ from scripts.walkthrough.document import Document
 from scripts.walkthrough.markdown import see_also
 from scripts.walkthrough.source_text import ROOT, Block, Difference, Drawing, Example, Heading, Place, Prose
 from scripts.walkthrough.to_html import inline, to_html
+from support.web_page import FOOT, head
 
 STYLE = ROOT / "docs/walkthrough/style.css"
 
@@ -18,13 +19,9 @@ STYLE = ROOT / "docs/walkthrough/style.css"
 def html_page(document: Document) -> str:
     title = next(block.title for block in document.blocks if isinstance(block, Heading))
     rows = "\n".join(_row(document, row) for row in _rows(document.blocks))
-    return (
-        "<!doctype html>\n<!-- Written by `python -m scripts.walkthrough`: do not edit. -->\n"
-        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n</head>\n"
-        f"<body>\n{_contents(document.blocks)}\n<main>\n{rows}\n</main>\n</body>\n</html>\n"
-    )
+    written_by = "<!-- Written by `python -m scripts.walkthrough`: do not edit. -->"
+    body = f"{written_by}\n{_contents(document.blocks)}\n<main>\n{rows}\n</main>"
+    return head(title, STYLE.read_text(encoding="utf-8")) + body + FOOT
 
 
 def _contents(blocks: Sequence[Block]) -> str:

@@ -1,10 +1,14 @@
-"""What can happen to a file: hypothesis strategies for its new content, format by format."""
+"""What can happen to a file: hypothesis strategies for its new content, format by format.
+
+Those of tensors and arrays are in fuzz.array_operations.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
+import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,16 +16,27 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from fuzz.array_operations import (
+    fewer_tokens,
+    fewer_vectors,
+    huge_elements,
+    huge_tensors,
+    huge_tokens,
+    huge_vectors,
+    nest_objects,
+    nest_tensors,
+    other_arrays,
+    other_lengths,
+    other_shape,
+    other_tensors,
+    other_tokens,
+    other_vectors,
+)
+from fuzz.edits import SCALARS, VALUES, Edit, Evil, Strategy, changed, places, put, resized
+
 Change = Callable[[Path], None]  # done to a file in its place
-Strategy = st.SearchStrategy[Any]
 
 _HOLE = "\u2603 hole"  # in place of a value that `json.dumps` cannot write
-_SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.sampled_from(["", "a b .", "\ud800", "\u0130"])
-)
-_VALUES = st.recursive(
-    _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner), max_leaves=4
-)
 _NESTED = st.sampled_from([200, 100_000]).map(lambda depth: "[" * depth + "]" * depth)
 _HUGE = st.sampled_from(["9" * 5000, "-" + "9" * 5000, "1e999", "1" + "0" * 30, "NaN"])
 
@@ -49,7 +64,7 @@ def grow(content: bytes) -> Strategy:
 
 
 def scramble(content: bytes) -> Strategy:
-    return st.randoms(use_true_random=False).map(lambda dice: dice.randbytes(len(content)))
+    return st.integers(0, 2**32).map(lambda seed: random.Random(seed).randbytes(len(content)))
 
 
 def repeat(content: bytes) -> Strategy:
@@ -67,29 +82,15 @@ def encode(content: bytes) -> Strategy:
 # --- JSON ---
 
 
-def _paths(value: Any) -> list[tuple[Any, ...]]:
-    """Every place in a JSON value, as the keys that lead to it."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [(), *((key, *rest) for key, part in inner for rest in _paths(part))]
-
-
-def _with(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
-    if not path:
-        return change(value)
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = _with(copy[path[0]], path[1:], change)
-    return copy
-
-
-def _edit(content: bytes, changes: st.SearchStrategy[Callable[[Any], Any]]) -> Strategy:
+def _edit(content: bytes, edits: st.SearchStrategy[Edit]) -> Strategy:
     """One place of a JSON value is changed; of jsonl, in one of the lines."""
     lines = content.decode().split("\n") if content.count(b"\n{") else [content.decode()]
     filled = [number for number, line in enumerate(lines) if line.strip()]
 
     def edited(number: int) -> Strategy:
         value = json.loads(lines[number])
-        place = st.sampled_from(_paths(value))
-        return st.tuples(place, changes).map(lambda drawn: _join(lines, number, _with(value, *drawn)))
+        place = st.sampled_from(places(value))
+        return st.tuples(place, edits).map(lambda drawn: _join(lines, number, changed(value, *drawn)))
 
     return st.sampled_from(filled).flatmap(edited)
 
@@ -99,20 +100,15 @@ def _join(lines: list[str], number: int, value: Any) -> bytes:
 
 
 def other_type(content: bytes) -> Strategy:
-    return _edit(content, _VALUES.map(lambda new: lambda old: new))
+    return _edit(content, VALUES.map(put))
 
 
 def other_length(content: bytes) -> Strategy:
-    def resized(part: Any) -> Any:
-        if isinstance(part, dict):
-            return dict(list(part.items())[:-1])
-        return part[:-1] if isinstance(part, str) else [*part, *part][1:] if isinstance(part, list) else [part]
-
     return _edit(content, st.just(resized))
 
 
 def _fill_hole(content: bytes, fillings: Strategy) -> Strategy:
-    with_hole = _edit(content, st.just(lambda old: _HOLE))
+    with_hole = _edit(content, st.just(put(_HOLE)))
     hole = json.dumps(_HOLE).encode()
     return st.tuples(with_hole, fillings).map(lambda drawn: drawn[0].replace(hole, drawn[1].encode()))
 
@@ -128,19 +124,13 @@ def huge_number(content: bytes) -> Strategy:
 # --- pickles ---
 
 
-class _Evil:
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, ("evil-was-here",)
-
-
 def other_object(content: bytes) -> Strategy:
-    evil = st.sampled_from([_Evil(), {"a": _Evil()}])
-    return st.one_of(_VALUES, st.dictionaries(_SCALARS, _VALUES, max_size=3), evil).map(pickle.dumps)
+    evil = st.sampled_from([Evil(), {"a": Evil()}])
+    return st.one_of(VALUES, st.dictionaries(SCALARS, VALUES, max_size=3), evil).map(pickle.dumps)
 
 
-def nest_objects(content: bytes) -> Strategy:
-    depths = st.sampled_from([200, 100_000])
-    return depths.map(lambda depth: b"\x80\x04" + b"]" * depth + b"a" * (depth - 1) + b".")
+def fewer_objects(content: bytes) -> Strategy:
+    return st.just(pickle.dumps(resized(pickle.loads(content))))
 
 
 def huge_count(content: bytes) -> Strategy:
@@ -152,6 +142,11 @@ def huge_count(content: bytes) -> Strategy:
 
 def _remove(path: Path) -> None:
     path.unlink()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.unlink()
+    path.write_bytes(content)
 
 
 def _make_folder(path: Path) -> None:
@@ -166,23 +161,34 @@ def _make_pipe(path: Path) -> None:
 
 PLACES: dict[str, Change] = {"missing": _remove, "directory": _make_folder, "fifo": _make_pipe}
 
-_ANY = {"cut": cut, "bytes flipped": flip, "random bytes": scramble, "longer": grow, "twice": repeat}
+Damages = dict[str, Callable[[bytes], Strategy]]
+_ANY: Damages = {"cut": cut, "bytes flipped": flip, "random bytes": scramble, "longer": grow, "twice": repeat}
 _TEXT = _ANY | {"encoding": encode}
 _JSON = _TEXT | {"other type": other_type, "other length": other_length, "nesting": nest, "huge number": huge_number}
-_PICKLE = _ANY | {"other type": other_object, "nesting": nest_objects, "huge number": huge_count}
-CONTENTS: dict[str, dict[str, Callable[[bytes], Strategy]]] = {
+_PICKLE = {"other type": other_object, "other length": fewer_objects, "nesting": nest_objects}
+_CHECKPOINT = {"other type": other_tensors, "other length": other_shape, "nesting": nest_tensors}
+_NPZ = {"other type": other_arrays, "other length": other_lengths, "huge number": huge_elements}
+_VECTORS = {"other type": other_tokens, "other length": fewer_tokens, "huge number": huge_tokens}
+_GENSIM = {"other type": other_vectors, "other length": fewer_vectors, "huge number": huge_vectors}
+CONTENTS: dict[str, Damages] = {
     "json": _JSON,
     "jsonl": _JSON,
     "text": _TEXT,
-    "pickle": _PICKLE,
-    "binary": _ANY,
+    "pickle": _ANY | _PICKLE | {"huge number": huge_count},
+    "checkpoint": _ANY | _CHECKPOINT | {"huge number": huge_tensors},
+    "npz": _ANY | _NPZ,
+    "npy": _ANY,
+    "word vectors": _TEXT | _VECTORS,
+    "gensim model": _ANY | _GENSIM | {"nesting": nest_objects},
+    "archive": _ANY,
+    "store": _ANY,
 }
 
 
 def changes(format: str, operation: str, content: bytes) -> st.SearchStrategy[Change]:
     if operation in PLACES:
         return st.just(PLACES[operation])
-    return CONTENTS[format][operation](content).map(lambda new: lambda path: path.write_bytes(new) and None)
+    return CONTENTS[format][operation](content).map(lambda new: lambda path: _replace(path, new))
 
 
 def operations(format: str) -> list[str]:

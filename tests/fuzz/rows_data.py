@@ -55,9 +55,9 @@ def build_sample(folder: Path) -> None:
 
 
 ROWS = (
-    Row("check", check.main, "{}/data --workers 1", build_data, (ARTICLE, COUNTS), finds=True),
+    Row("data.check", check.main, "{}/data --workers 1", build_data, (ARTICLE, COUNTS), finds=True),
     Row(
-        "count_words",
+        "data.count_words",
         count_words.main,
         "{}/data --workers 1",
         build_data,
@@ -79,9 +79,10 @@ ROWS = (
         build_data,
         (ARTICLE,),
         outputs=("data/refs/train/*",),
+        own=("data/refs/",),
     ),
     Row(
-        "open a store",
+        "data.store",
         print_store,
         "{}/data",
         build_store,
@@ -91,9 +92,9 @@ ROWS = (
             File("store: meta", STORE + "meta.json", "json", never),
             File("store: own words", STORE + "words.json", "json", never),
             File("store: counted words", "data/.store/lexicon-*.json", "json", never),
-            File("store: words", STORE + "article_words.bin", "binary", never),
-            File("store: offsets", STORE + "article_sentences.bin", "binary", never),
-            File("store: labels", STORE + "labels.bin", "binary", never),
+            File("store: words", STORE + "article_words.bin", "store", never),
+            File("store: offsets", STORE + "article_sentences.bin", "store", never),
+            File("store: labels", STORE + "labels.bin", "store", never),
         ),
     ),
     Row(
@@ -102,6 +103,7 @@ ROWS = (
         SAMPLE,
         build_sample,
         (File("sample record", "corpus/sample.json", "json", never),),
-        outputs=("corpus/*/*.json", "corpus/*.*"),
+        outputs=("corpus/*/*.json", "corpus/manifest.tsv", "corpus/vocab_cnt.pkl"),
+        own=("corpus/sample.json",),
     ),
 )

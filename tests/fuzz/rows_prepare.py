@@ -90,12 +90,13 @@ def text(kind: str, path: str) -> File:
 
 def row(format: str, build: Callable[[Path], None], source: str, *files: File, tokenizer: str = "python") -> Row:
     return Row(
-        f"prepare {format}",
+        f"data.prepare {format}",
         prepare_in_pieces_of_two,
         f"{format} {source} --out {{}}/out --workers 1 --tokenizer {tokenizer}",
         build,
         files,
         outputs=("out/test/*.json", "out/manifest.tsv"),
+        own=("out/*",),
     )
 
 
@@ -110,9 +111,9 @@ ROWS = (
         File("manifest", "out/manifest.tsv", "text", is_utf8, optional=True),
         tokenizer="none",
     ),
-    row("jsonl", build_xz, "--test {}/raw.jsonl.xz", File("jsonl.xz", "raw.jsonl.xz", "binary", is_xz)),
-    row("jsonl", build_gzip, "--test {}/raw.jsonl.gz", File("jsonl.gz", "raw.jsonl.gz", "binary", is_gzip)),
-    row("hub", build_parquet, "--test {}/raw.parquet", File("parquet", "raw.parquet", "binary", is_parquet)),
+    row("jsonl", build_xz, "--test {}/raw.jsonl.xz", File("jsonl.xz", "raw.jsonl.xz", "archive", is_xz)),
+    row("jsonl", build_gzip, "--test {}/raw.jsonl.gz", File("jsonl.gz", "raw.jsonl.gz", "archive", is_gzip)),
+    row("hub", build_parquet, "--test {}/raw.parquet", File("parquet", "raw.parquet", "archive", is_parquet)),
     row(
         "stories",
         build_stories,
