@@ -10,6 +10,7 @@ from train_abstractor import AbstractorFlags
 from train_extractor_ml import ExtractorFlags
 from train_full_rl import ReinforcementFlags
 from train_pointer_generator import PointerGeneratorFlags
+from train_word2vec import Flags as WordVectorFlags
 
 
 def default(flags: type, name: str):
@@ -28,3 +29,10 @@ def test_the_flat_baseline_has_our_vocabulary_and_word_vectors(tmp_path):
     stages = make_plan(Sources(data=tmp_path / "data"), tmp_path / "runs", PRESETS["paper"]).stages
     flat = [stage.command for stage in stages if "train_pointer_generator.py" in stage.command]
     assert [("--w2v" in command, "--init_from" in command) for command in flat] == [(True, False), (False, True)]
+
+
+def test_real_text_is_passed_over_once_for_word_vectors(tmp_path):
+    stages = make_plan(Sources(data=tmp_path / "data"), tmp_path / "runs", PRESETS["paper"]).stages
+    (command,) = (stage.command for stage in stages if "train_word2vec.py" in stage.command)
+    assert command[command.index("--epochs") + 1] == "1"
+    assert default(WordVectorFlags, "epochs") == 5
