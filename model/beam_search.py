@@ -137,7 +137,7 @@ class Beams:
         self.beam, self.rules, self.max_words, self.t = beam, rules, max_words, 0
         self.n_children = rules.children * beam
         self.penalties = diversity * torch.arange(self.n_children, dtype=torch.float64, device=device)  # by rank
-        self.places = torch.arange(beam, device=device)
+        self.slots = torch.arange(beam, device=device)
         self.open = Sequences.empty(batch, 1, max_words, device)
         self.finished = Sequences.empty(batch, beam, max_words, device)
         self.n_finished = self.finished.lengths.new_zeros(batch)
@@ -166,7 +166,7 @@ class Beams:
         n_open = goes_on.cumsum(1)
         visited = n_open + ends <= self.beam  # before so many were kept
         kept = _first(goes_on, self.beam)
-        kept = torch.where(self.places < n_open[:, -1:], kept, kept[:, :1])
+        kept = torch.where(self.slots < n_open[:, -1:], kept, kept[:, :1])
         ending = visited & ends & self.running()[:, None]
         if ending.any():
             self._finish(ending, scores, order)
@@ -198,7 +198,7 @@ class Beams:
         counts = ending.sum(1)
         scores = scores.gather(1, last).masked_fill(self.repeated.gather(1, parent), REPEATED)
         both = self.finished.beside(self.open.gather(parent)._replace(scores=scores))
-        exists = torch.cat([self.places < self.n_finished[:, None], self.places < counts[:, None]], 1)
+        exists = torch.cat([self.slots < self.n_finished[:, None], self.slots < counts[:, None]], 1)
         ranking = both.ranking(n_marks=1 + self.rules.end_counts).masked_fill(~exists, float("-inf"))
         best = ranking.sort(dim=1, descending=True, stable=True).indices[:, : self.beam]
         self.finished = both.gather(best)
@@ -222,18 +222,18 @@ class Beams:
         cut = self.open._replace(lengths=(self.open.lengths - int(self.rules.cut_unfinished)).clamp(min=0))
         both = self.finished.beside(cut)
         n_finished = self.n_finished[:, None]
-        index = torch.where(self.places < n_finished, self.places, self.places + self.beam - n_finished)
+        index = torch.where(self.slots < n_finished, self.slots, self.slots + self.beam - n_finished)
         for result, field in zip(self._results, both.gather(index), strict=True):
             result[self.rows] = field
 
     def _word(self, back: int) -> Tensor:
         """(B, n) the last word (-1) or the one before; START before the first, 0 before START."""
-        place = self.t + back
-        if place >= 0:
-            return self.open.words[:, :, place]
-        return torch.full_like(self.open.lengths, START if place == -1 else 0)
+        position = self.t + back
+        if position >= 0:
+            return self.open.words[:, :, position]
+        return torch.full_like(self.open.lengths, START if position == -1 else 0)
 
 
 def _first(flags: Tensor, k: int) -> Tensor:
-    """(B, n) -> (B, k) places of the first k that are set; if there are fewer, others follow."""
+    """(B, n) -> (B, k) positions of the first k that are set; if there are fewer, others follow."""
     return flags.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :k]

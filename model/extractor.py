@@ -96,7 +96,7 @@ class FfExtractor(HierarchicalEncoder):
     def logits(self, articles: ArticleBatch) -> tuple[Tensor, Tensor]:
         """-> logits of P(d_j = 1) (B, N), mask (B, N)"""
         h, mask = self.encode(articles)
-        mean = h.sum(1) / mask.sum(1, keepdim=True)
+        mean = h.sum(1) / mask.sum(1, keepdim=True)  # (B, 2H)
         x = torch.tanh(self.document(mean))  # (B, 2H)  Eq. 14
         return self.sentence_score(h).squeeze(2) + torch.bmm(h, x[:, :, None]).squeeze(2), mask
 
@@ -116,7 +116,7 @@ class FfExtractor(HierarchicalEncoder):
         logits, mask = self.logits(articles)
         logits = logits.masked_fill(~mask, float("-inf"))
         best = logits.topk(min(k, logits.size(1))).indices
-        best = best.masked_fill(~mask.gather(1, best), logits.size(1)).sort(1).values  # padding goes last
+        best = best.masked_fill(~mask.gather(1, best), logits.size(1)).sort(1).values  # Eq. 13; padding goes last
         return _extractions(best, logits.gather(1, best.clamp(max=logits.size(1) - 1)), articles.counts)
 
 

@@ -126,8 +126,8 @@ class Stamps:
         """To the next free <runs>/replaced/<stage>/<n>."""
         found = [path for pattern in stage.replaces for path in matches(pattern)]
         if found:
-            places = (self.runs / "replaced" / stage.name / str(n) for n in itertools.count(1))
-            folder = next(place for place in places if not place.exists())
+            folders = (self.runs / "replaced" / stage.name / str(n) for n in itertools.count(1))
+            folder = next(path for path in folders if not path.exists())
             folder.mkdir(parents=True)
             for path in found:
                 path.rename(folder / path.name)

@@ -81,16 +81,16 @@ def count_histogram(counts: Mapping[str, Sequence[int]]) -> Figure:
 
 
 def position_chart(positions: Mapping[str, Sequence[int]], last: int = 20) -> Figure:
-    """Name -> places of all extracted sentences in their articles, from 0; the last point is all beyond."""
+    """Name -> positions of all extracted sentences in their articles, from 0; the last point is all beyond."""
     with matplotlib.rc_context(_STYLE):
         figure = _figure()
         panel = figure.subplots()
-        for name, places in positions.items():
-            shares = np.bincount(np.minimum(places, last), minlength=last + 1) / max(1, len(places))
+        for name, found in positions.items():
+            shares = np.bincount(np.minimum(found, last), minlength=last + 1) / max(1, len(found))
             panel.plot(range(1, last + 2), 100 * shares, marker="o", markersize=3, linewidth=1.6, label=name)
         ticks = [1, *range(5, last, 5)]
         panel.set_xticks([*ticks, last + 1], [*map(str, ticks), f">{last}"])
-        panel.set(xlabel="place of the sentence in the article", ylabel="extracted sentences (%)")
+        panel.set(xlabel="position of the sentence in the article", ylabel="extracted sentences (%)")
         _legend(figure, len(positions))
         return figure
 
@@ -176,12 +176,12 @@ def _bars(rows: Mapping[str, Sequence[float]], ticks: Sequence[str], x_label: st
     with matplotlib.rc_context(_STYLE):
         figure = _figure()
         panel = figure.subplots()
-        places, width = np.arange(len(ticks)), 0.8 / len(rows)
+        centres, width = np.arange(len(ticks)), 0.8 / len(rows)
         for k, (name, values) in enumerate(rows.items()):
             colour = SERIES[-1] if name == REFERENCE_ROW else SERIES[k]
-            panel.bar(places + (k - (len(rows) - 1) / 2) * width, values, width * 0.92, label=name, color=colour)
+            panel.bar(centres + (k - (len(rows) - 1) / 2) * width, values, width * 0.92, label=name, color=colour)
         step = -(-len(ticks) // _MOST_TICKS)
-        panel.set_xticks(places[::step], ticks[::step])
+        panel.set_xticks(centres[::step], ticks[::step])
         panel.grid(axis="x", visible=False)
         panel.set(xlabel=x_label, ylabel=y_label)
         _legend(figure, len(rows))

@@ -86,9 +86,9 @@ def _extraction(runs: Reproduction) -> Iterator[str]:
         counts[REFERENCE_ROW] = list(runs.reference_sentences.values())
         figure = charts.count_histogram(counts)
         yield _chart(charts.inline_svg(figure, "counts", "histogram"), "Sentences of a summary: the agent decides")
-    places = {runs.label(row): [p for s in run.sources.values() for p in s] for row, run in found.items()}
-    if places:
-        figure = charts.position_chart(places)
+    positions = {runs.label(row): [p for s in run.sources.values() for p in s] for row, run in found.items()}
+    if positions:
+        figure = charts.position_chart(positions)
         yield _chart(charts.inline_svg(figure, "positions", "positions"), "Where extracted sentences stand")
 
 

@@ -82,12 +82,12 @@ def test_equation_1_pointer_scores_and_no_sentence_twice(decoder):
     """Eq. 1: u_j = v^T tanh(W_p1 h_j + W_p2 e_t), and minus infinity for sentences that were chosen before."""
     memory, h = memory_of(decoder), torch.tensor(H, dtype=torch.float64)
     first, state = decoder.start(1)
-    free = ALL.clone()
-    found, state = decoder.step(memory, first, state, free)
+    selectable = ALL.clone()
+    found, state = decoder.step(memory, first, state, selectable)
     e = glimpse(decoder, z_of(decoder, [decoder.initial_input]))
     assert found[0].tolist() == pytest.approx(scores(decoder.pointing, e))
-    free[0, 1] = False
-    found, _ = decoder.step(memory, h[1:2], state, free)
+    selectable[0, 1] = False
+    found, _ = decoder.step(memory, h[1:2], state, selectable)
     e = glimpse(decoder, z_of(decoder, [decoder.initial_input, h[1]]))
     u = scores(decoder.pointing, e)
     assert found[0].tolist() == pytest.approx([u[0], -math.inf, u[2]])

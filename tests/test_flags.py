@@ -79,19 +79,19 @@ def test_a_flag_has_all_its_spellings(spelling):
 
 
 @pytest.mark.parametrize(
-    ("config", "argv", "told"),
+    ("config", "argv", "message"),
     [
         (Example, [], "FOLDER is missing; give it, or set $EXAMPLE_FOLDER"),
         (Required, [], "FILES is missing"),
         (Example, ["d", "--sizes", "x"], "--sizes"),
     ],
 )
-def test_what_is_missing_is_told_in_one_line(capsys, monkeypatch, config, argv, told):
+def test_what_is_missing_is_told_in_one_line(capsys, monkeypatch, config, argv, message):
     monkeypatch.delenv("EXAMPLE_FOLDER", raising=False)
     with pytest.raises(SystemExit) as stop:
         parse(config, "", argv)
     error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.startswith("error: ") and error.count("\n") == 1 and told in error
+    assert stop.value.code == 2 and error.startswith("error: ") and error.count("\n") == 1 and message in error
 
 
 ALL_LEARNING = {"batch": 32, "clip": 2.0, "decay": 0.5}

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 
 def coloured(code: str) -> str:
-    """Each line in an element of its own, so that long ones can be wrapped with a hanging indent."""
+    """Each line in an element of its own that knows its indent, so that long ones hang from it when they wrap."""
     starts = list(accumulate(map(len, code.splitlines(keepends=True)), initial=0))
     pieces, end = [], 0
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
@@ -19,7 +19,9 @@ def coloured(code: str) -> str:
             pieces += [escape(code[end:begin], quote=False), _marked(token.string, kind)]
             end = stop
     lines = "".join([*pieces, escape(code[end:], quote=False)]).split("\n")
-    return "\n".join(f'<span class="line">{line}</span>' for line in lines)
+    indents = [len(line) - len(line.lstrip()) for line in code.split("\n")]
+    both = zip(indents, lines, strict=True)
+    return "\n".join(f'<span class="line" style="--indent:{indent}">{line}</span>' for indent, line in both)
 
 
 def _marked(text: str, kind: str) -> str:

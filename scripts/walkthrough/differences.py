@@ -29,7 +29,7 @@ def differences() -> dict[str, str]:
             header = cells
             continue
         what, *rest, _test = cells
-        told = "; ".join(f"*{name}:* {cell}" for name, cell in zip(header[1:-1], rest, strict=True))
+        text = "; ".join(f"*{name}:* {cell}" for name, cell in zip(header[1:-1], rest, strict=True))
         link = f"[{SECTIONS[section.title]}](DEVIATIONS.md#{section.slug})"
-        found[what] = f"> **{link}: {what}.** {told}."
+        found[what] = f"> **{link}: {what}.** {text}."
     return found

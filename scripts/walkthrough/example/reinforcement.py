@@ -76,5 +76,5 @@ def _advantages(episode: Episode, columns: list[Tensor]) -> str:
         (f"{NAMES[d]}, $t = {t}$", action, *map(number, values))
         for (d, t, action), *values in zip(_steps(episode), *columns, strict=True)
     ]
-    header = ["", "action", "$r$", "$R_t$", "standardised", "$b(c_t)$", "$A$", "policy loss", "critic loss"]
+    header = ["", "action", "$r$", "$R_t$", "scaled", "$b(c_t)$", "$A$", "policy loss", "critic loss"]
     return table(header, rows)

@@ -69,8 +69,8 @@ def _steps(networks: Networks, row: int) -> list[Step]:
 
 
 def _attention(step: Step) -> str:
-    words = ARTICLES[1][0].split()
-    return table(["source word", *(f"`{word}`" for word in words)], [["attention", *map(number, step.attention)]])
+    words = (f"`{word}`" for word in ARTICLES[1][0].split())
+    return table(["source word", "attention"], zip(words, map(number, step.attention), strict=True))
 
 
 def _mixture(corpus: Corpus, networks: Networks, step: Step) -> str:

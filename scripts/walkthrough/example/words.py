@@ -55,10 +55,8 @@ def _ids(corpus: Corpus) -> str:
     first = corpus.store.articles.sentence_range(1).start
     lexicon = corpus.store.articles.sentence(first)
     words = ARTICLES[1][0].split()
-    return table(
-        ["", *(f"`{word}`" for word in words)],
-        [["lexicon id", *lexicon.tolist()], ["model id", *corpus.word_map[lexicon].tolist()]],
-    )
+    rows = zip((f"`{word}`" for word in words), lexicon.tolist(), corpus.word_map[lexicon].tolist(), strict=True)
+    return table(["word", "lexicon id", "model id"], rows)
 
 
 def _article_batch(networks: Networks) -> str:
