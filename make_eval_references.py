@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 
-from data.articles import Article, article_path, count_articles, read_article, split_directory
+from data.articles import Article, article_path, count_articles, named_splits, read_article, split_directory
 from metrics.summaries import escape
 from support.errors import UserError, run
 from support.files import atomic_directory
@@ -25,10 +25,7 @@ class Flags:
 
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
-    splits = [split for split in flags.split.split(",") if split]
-    if not splits:
-        raise UserError("--split names no split; give for example --split val,test")
-    for split in splits:
+    for split in named_splits(flags.split):
         print(f"{split}: {write_references(flags.data_dir, split):,} references", flush=True)
 
 

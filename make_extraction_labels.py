@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from data.articles import named_splits
 from data.labels import label_split
-from support.errors import UserError, run
+from support.errors import run
 from support.flags import flag, parse
 from support.parallel import available_cores
 
@@ -20,10 +21,7 @@ class Flags:
 
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
-    splits = [split for split in flags.split.split(",") if split]
-    if not splits:
-        raise UserError("--split names no split; give for example --split val,train")
-    for split in splits:
+    for split in named_splits(flags.split):
         done = label_split(flags.data_dir, split, flags.workers, flags.force)
         print(f"{split}: {done.labelled:,} articles labelled, {done.kept:,} had labels already", flush=True)
 

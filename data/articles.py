@@ -48,6 +48,14 @@ def split_directory(data_dir: str | Path, split: str) -> Path:
     return Path(data_dir) / split
 
 
+def named_splits(text: str) -> list[str]:
+    """Of a flag that takes several, separated by commas."""
+    splits = [split for split in text.split(",") if split]
+    if not splits:
+        raise UserError("--split names no split; give for example --split val,test")
+    return splits
+
+
 def article_path(data_dir: str | Path, split: str, index: int) -> Path:
     return split_directory(data_dir, split) / f"{index}.json"
 

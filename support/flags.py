@@ -10,6 +10,7 @@
 A field without a default is required. `env` names an environment variable that is read when the command line
 is parsed. Groups of flags are combined by inheritance. A `positional` field is an argument without dashes. A field
 of the type tuple[str, ...] takes several values: after one flag, or one at a time if the flag is `repeated`.
+`parse_command` is for programs whose first word names one of several commands.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Collection, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from support.errors import UserError
 
 Config = TypeVar("Config")
 _REQUIRED = object()
@@ -99,6 +102,23 @@ def parse(config: type[Config], description: str, argv: Sequence[str] | None = N
             action.default = argparse.SUPPRESS
         values |= dict.fromkeys(remembering, frozenset(vars(parser.parse_intermixed_args(argv))))
     return config(**values)
+
+
+class Command(NamedTuple):
+    flags: type[Any]
+    description: str
+
+
+def parse_command(commands: Mapping[str, Command], program: str, overview: str) -> tuple[str, Any]:
+    """The name of the command that the first word of the command line is, and its flags; no word asks for help."""
+    name, *argv = sys.argv[1:] or ["--help"]
+    if name in ("-h", "--help"):
+        print(overview)
+        sys.exit(0)
+    if name not in commands:
+        raise UserError(f"unknown command {name}: {program} {'|'.join(commands)}")
+    flags, description = commands[name]
+    return name, parse(flags, description, argv, f"{program} {name}")
 
 
 def _value(field: dataclasses.Field[Any], value: Any) -> Any:

@@ -15,7 +15,7 @@ from support.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 BAD_CALLS = [
-    ("unknown format words", "words"),
+    ("unknown command words: python -m data.prepare stories|hub|", "words"),
     ("--source FOLDER", "hub"),
     ("missing does not exist", "hub --source IN/missing"),
     ("--train, --val and --test", "hub --source IN/nothing"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from itertools import groupby
 from operator import attrgetter
@@ -15,8 +14,8 @@ from data.prepare.documents import Flags, LeftOut, Preparation
 from data.prepare.tables import LEFT_OUT, replace_rows
 from data.prepare.writing import SplitReport, SplitTask, prepare_split
 from data.vocabulary import COUNTS_FILE
-from support.errors import UserError, run
-from support.flags import parse
+from support.errors import run
+from support.flags import Command, parse_command
 
 
 class _Format(NamedTuple):
@@ -42,14 +41,8 @@ _NOT_IN_THE_RECORD = {"out", "workers", "force", "source", "train", "val", "test
 
 
 def main() -> None:
-    name, argv = (sys.argv[1] if len(sys.argv) > 1 else "--help"), sys.argv[2:]
-    if name in ("-h", "--help"):
-        print(_overview())
-        return
-    if name not in FORMATS:
-        raise UserError(f"unknown format {name}; there are {', '.join(FORMATS)}")
-    sys.argv[0] = f"python -m data.prepare {name}"
-    prepare(name, parse(FORMATS[name].flags, FORMATS[name].description, argv))
+    commands = {name: Command(form.flags, form.description) for name, form in FORMATS.items()}
+    prepare(*parse_command(commands, "python -m data.prepare", _overview()))
 
 
 def prepare(name: str, flags: Flags) -> None:

@@ -11,7 +11,6 @@ and keep the key to yourself.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +18,7 @@ from report.human_eval.kit import Systems, sample_items, write_kit
 from report.human_eval.tally import JUDGES, Key, Votes, merge, read_answers, read_key, table_4
 from report.layout import FORMATS
 from support.errors import UserError, run
-from support.flags import flag, parse
-
-_PROGRAM = "python -m report.human_eval"
+from support.flags import Command, flag, parse_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +41,19 @@ class Tally:
     format: str = flag("terminal", "format of the table", choices=FORMATS)
 
 
-def make(arguments: Sequence[str]) -> None:
+def make(flags: Make) -> int:
     """Writes the pages, the CSV and the key."""
-    flags = parse(Make, make.__doc__ or "", arguments, f"{_PROGRAM} make")
     systems, out = Systems(Path(flags.a), Path(flags.b)), Path(flags.out)
     items = sample_items(systems, flags.data_dir, flags.split or systems.split(), flags.count, flags.seed)
     key = Path(flags.key) if flags.key else out.with_name(out.name + ".key.json")
     pages = write_kit(out, key, items, systems, flags.seed, flags.batch)
     print(f"{len(items)} items on {pages} pages and in crowd.csv in {out}: {JUDGES} judges for each page")
     print(f"{key} tells which summary is whose: keep it from the judges")
+    return 0
 
 
-def tally(arguments: Sequence[str]) -> int:
+def tally(flags: Tally) -> int:
     """Turns the answers of the judges into Table 4."""
-    flags = parse(Tally, tally.__doc__ or "", arguments, f"{_PROGRAM} tally")
     key = read_key(Path(flags.key))
     files = {path: _read(path, key) for path in flags.answers}
     whole = {path: votes for path, votes in files.items() if votes is not None}
@@ -76,17 +72,10 @@ def _read(path: Path, key: Key) -> Votes | None:
         return None
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], int | None]] = {"make": make, "tally": tally}
-
-
-def main() -> int | None:
-    command, *arguments = sys.argv[1:] or [""]
-    if command in ("-h", "--help"):
-        print(__doc__)
-        return 0
-    if command not in COMMANDS:
-        raise UserError(f"{_PROGRAM} make|tally: which of the two?")
-    return COMMANDS[command](arguments)
+def main() -> int:
+    commands = {"make": Command(Make, make.__doc__ or ""), "tally": Command(Tally, tally.__doc__ or "")}
+    name, flags = parse_command(commands, "python -m report.human_eval", __doc__ or "")
+    return tally(flags) if name == "tally" else make(flags)
 
 
 if __name__ == "__main__":
