@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
 from contributing import EXAMPLES
+from synthetic_runs import lines_of, texts
 from training_runs import EXTRACTOR
 
 from checkpoints.directory import load, read_meta
@@ -14,6 +16,8 @@ from model.sentence_encoder import SENTENCE_ENCODERS
 from pipeline.plan import Sources, make_plan
 from pipeline.presets import TINY
 from report import rows
+from report.runs import Reproduction
+from report.tables import table_1
 from training.metrics_log import read_metrics
 from training.rewards import REWARDS
 
@@ -65,9 +69,18 @@ def test_another_rewriter(example, capsys):
     assert lines and set(lines) <= {"the storm hit the coast", "nobody was hurt", "schools stay closed ."}
 
 
-def test_another_row(monkeypatch, tmp_path, data):
-    monkeypatch.setattr(rows, "ROWS", rows.ROWS)
+def test_another_row(monkeypatch, tmp_path, data, copied):
+    """It is decoded, evaluated, and shown in the tables that it names."""
     monkeypatch.setitem(rows.ROWS, "lead4_abs", None)
     exec(EXAMPLES["report/rows.py"], vars(rows))
-    stages = {stage.name for stage in make_plan(Sources(data=data), tmp_path / "runs", TINY).stages}
-    assert {"decode-lead4_abs", "evaluate-lead4_abs"} <= stages
+    stages = {stage.name: stage for stage in make_plan(Sources(data=data), tmp_path / "new", TINY).stages}
+    assert str(tmp_path / "new/models/abstractor") in stages["decode-lead4_abs"].command
+    assert stages["evaluate-lead4_abs"].command[-2:] == ("--n_ext", "4")
+    assert set(stages["evaluate-lead4_abs"].outputs) <= set(stages["table-1"].inputs)
+    assert "lead4_abs" in rows.made_for("1") and "lead4_abs" not in rows.made_for("2")
+
+    runs, _ = copied
+    assert "lead-4 + abs" in table_1(Reproduction(runs)).notes[-2]  # not evaluated yet
+    shutil.copytree(runs / "decode/lead3_abs", runs / "decode/lead4_abs")
+    line = lines_of(table_1(Reproduction(runs)))["lead-4 + abs"]
+    assert line.ours[0].text != "--" and texts(line.paper) == ["--"] * 4

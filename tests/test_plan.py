@@ -20,7 +20,7 @@ from pipeline.plan import SHIPPED, Sources, make_plan
 from pipeline.presets import PRESETS
 from pipeline.stage import Chosen, Found, Stage, needs
 from pipeline.stamps import Stamps, State
-from report.rows import ABSTRACTIVE, ROWS, Parts, Row, made_for
+from report.rows import ROWS, made_for
 from support.errors import UserError, run
 from support.flags import parse
 
@@ -62,14 +62,6 @@ def test_every_row_that_is_made_here_is_decoded_evaluated_and_in_its_tables(tmp_
         for row in (name for name, row in ROWS.items() if row.made_by and table in row.tables):
             assert f"{prefix}decode-{row}" in stages
             assert set(stages[f"{prefix}evaluate-{row}"].outputs) <= set(stages[f"table-{table}"].inputs)
-
-
-def test_a_new_row_is_one_line(tmp_path, prepared, monkeypatch):
-    monkeypatch.setitem(ROWS, "lead4_abs", Row("lead-4 + abs", ABSTRACTIVE, Parts(None, "abstractor", 4), {"1": None}))
-    stages = {stage.name: stage for stage in plan_of(prepared, tmp_path / "runs").stages}
-    assert stages["evaluate-lead4_abs"].command[-2:] == ("--n_ext", "4")
-    assert set(stages["evaluate-lead4_abs"].outputs) <= set(stages["table-1"].inputs)
-    assert str(tmp_path / "runs/models/abstractor") in stages["decode-lead4_abs"].command
 
 
 def test_every_need_is_written_by_an_earlier_stage_or_given(tmp_path, prepared):

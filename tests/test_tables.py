@@ -25,7 +25,7 @@ from report.paper_numbers import (
     RougeMeteor,
     Speed,
 )
-from report.rows import ABSTRACTIVE, ROWS, Parts, Row, made_for, quoted
+from report.rows import quoted
 from report.runs import Reproduction
 from report.tables import TABLES, table_1, table_5, table_6
 from support.errors import UserError
@@ -122,16 +122,6 @@ def test_a_row_that_no_table_knows_is_shown_under_its_name(copied):
     table = table_1(Reproduction(runs))
     assert [line.label for line in table.sections[-1].lines] == ["mine", "Theirs et al."]
     assert table.sections[-1].lines[0].ours[0].text != "--"
-
-
-def test_a_new_row_is_one_line_and_shown_in_the_tables_that_it_names(copied, monkeypatch):
-    runs, _ = copied
-    monkeypatch.setitem(ROWS, "lead4_abs", Row("lead-4 + abs", ABSTRACTIVE, Parts(None, "abstractor", 4), {"1": None}))
-    assert "lead4_abs" in made_for("1") and "lead4_abs" not in made_for("2")
-    assert "lead-4 + abs" in table_1(Reproduction(runs)).notes[-2]
-    shutil.copytree(runs / "decode/lead3_abs", runs / "decode/lead4_abs")
-    line = lines_of(table_1(Reproduction(runs)))["lead-4 + abs"]
-    assert line.ours[0].text != "--" and texts(line.paper) == ["--"] * 4
 
 
 def test_tables_name_what_was_left_out(copied):
