@@ -12,7 +12,7 @@ from pathlib import Path
 from support.files import atomic_file
 
 ROOT = Path(__file__).parents[1]
-LAYERS = (  # from the ground up
+LAYERS = (  # from the ground up; commands are the other modules of the root
     "support",
     "model",
     "metrics",
@@ -25,6 +25,8 @@ LAYERS = (  # from the ground up
     "reference",
     "report",
     "pipeline",
+    "commands",
+    "scripts",
 )
 PICTURE = ROOT / "docs" / "layers.svg"
 _CELL, _LEFT, _TOP = 44, 120, 104
@@ -32,6 +34,8 @@ _CELL, _LEFT, _TOP = 44, 120, 104
 
 def modules(layer: str) -> list[Path]:
     """All modules of a package, or the module of that name."""
+    if layer == "commands":
+        return sorted(path for path in ROOT.glob("*.py") if path.stem not in LAYERS)
     single = ROOT / f"{layer}.py"
     return [single] if single.exists() else sorted((ROOT / layer).rglob("*.py"))
 
@@ -49,7 +53,9 @@ def imported(path: Path) -> set[str]:
 
 def graph() -> dict[str, set[str]]:
     """Layer -> the layers that its modules import."""
-    return {layer: {name for path in modules(layer) for name in imported(path)} & set(LAYERS) for layer in LAYERS}
+    commands = {path.stem: "commands" for path in modules("commands")}
+    names = {layer: {name for path in modules(layer) for name in imported(path)} for layer in LAYERS}
+    return {layer: {commands.get(name, name) for name in names[layer]} & set(LAYERS) - {layer} for layer in LAYERS}
 
 
 def picture() -> str:
@@ -66,7 +72,7 @@ def picture() -> str:
         x, y = _LEFT + middle + 5, _TOP - 8
         parts.append(f'<text x="{x}" y="{y}" transform="rotate(-55 {x} {y})">{layer}</text>')
         for column, other in enumerate(LAYERS):
-            imports = other in edges[layer] and other != layer
+            imports = other in edges[layer]
             fill = "#d8dee9" if column == place else "#cfe3ff" if imports else "#f5f6f8"
             x, y = _LEFT + _CELL * column, _TOP + _CELL * place
             parts.append(f'<rect x="{x}" y="{y}" width="{_CELL - 2}" height="{_CELL - 2}" rx="4" fill="{fill}"/>')
