@@ -61,3 +61,8 @@ def test_deviations_name_tests_that_exist():
         assert path.exists(), file
         if test:
             assert test in names_of_tests(path), f"{file}::{test}"
+
+
+def test_the_workflow_runs_tests_that_exist():
+    named = re.findall(r"tests/\w+\.py", (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    assert named and all((ROOT / name).is_file() for name in named)

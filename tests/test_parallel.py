@@ -67,15 +67,21 @@ def test_a_long_stream_is_read_a_few_items_ahead_of_the_results(workers):
     results.close()
 
 
-def leave_trace(folder: str) -> None:
-    (Path(folder) / str(os.getpid())).touch()
+LONG_WORK = """
+import os, sys, time
+from pathlib import Path
+from support.parallel import map_in_order
+
+def leave_trace(folder):
+    Path(folder, str(os.getpid())).touch()
     time.sleep(60)
+
+list(map_in_order(leave_trace, sys.argv[1:] * 2, 2))
+"""
 
 
 def test_workers_die_with_their_parent(tmp_path):
-    code = f"from test_parallel import *; list(map_in_order(leave_trace, [{str(tmp_path)!r}] * 2, 2))"
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); {code}"
-    assert kill_when(lambda: len(os.listdir(tmp_path)) == 2, "-c", code)
+    assert kill_when(lambda: len(os.listdir(tmp_path)) == 2, "-c", LONG_WORK, str(tmp_path))
     deadline = time.monotonic() + 60
     while any(alive(int(name)) for name in os.listdir(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.05)
