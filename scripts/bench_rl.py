@@ -41,7 +41,7 @@ PHASES = ("act", "rewrite", "score")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchFlags:
+class Flags:
     data_dir: str = flag(help="data set root", env="DATA")
     batch: int = flag(32, "articles in a batch", at_least=1)
     sentences: int = flag(4, "sentences extracted from each article", at_least=1)
@@ -49,7 +49,7 @@ class BenchFlags:
 
 
 def main() -> None:
-    flags = parse(BenchFlags, __doc__ or "")
+    flags = parse(Flags, __doc__ or "")
     torch.set_num_threads(1)
     keep_freed_memory()
     torch.manual_seed(0)

@@ -34,14 +34,14 @@ IN_PLACE = torch.ops.aten.addmm_, torch.ops.aten.baddbmm_  # which the counter d
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchFlags:
+class Flags:
     data_dir: str | None = flag(None, "data set to take batches from; without it they are random", env="DATA")
     batch: int = flag(32, "articles, or sentence pairs, in a batch", at_least=1)
     steps: int = flag(5, "batches to time", at_least=1)
 
 
 def main() -> None:
-    flags = parse(BenchFlags, __doc__ or "")
+    flags = parse(Flags, __doc__ or "")
     torch.set_num_threads(1)
     keep_freed_memory()
     peak = matrix_peak()
@@ -91,7 +91,7 @@ def matrix_peak(size: int = 1024, repeats: int = 10) -> float:
     return 2 * size**3 / best / 1e9
 
 
-def batches(flags: BenchFlags) -> tuple[list, list]:
+def batches(flags: Flags) -> tuple[list, list]:
     n = flags.steps + 1
     if flags.data_dir is None:
         size = VOCABULARY + 4
