@@ -115,13 +115,18 @@ def test_weights_beyond_half_precision_are_refused(golden, agent, tmp_path, comp
     assert not out.exists()
 
 
-def test_a_damaged_file_of_the_box_is_replaced(golden, tmp_path):
+@pytest.mark.parametrize("damage", ["cut", "no tensor", "another type"])
+def test_a_damaged_file_of_the_box_is_replaced(golden, tmp_path, damage):
     write_box(tmp_path / "box", ext_dir=golden / "ext_rnn")
     path = next((tmp_path / "box/extractor/ckpt").iterdir())
-    before = torch.load(path, weights_only=True)
-    path.write_bytes(b"cut")
+    content = torch.load(path, weights_only=True)
+    name, weight = next(iter(content["state_dict"].items()))
+    state = content["state_dict"] | {name: None if damage == "no tensor" else weight.float()}
+    torch.save(content | {"state_dict": state}, path)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-3])
     write_box(tmp_path / "box", ext_dir=golden / "ext_rnn")
-    assert pretrained.equal(torch.load(path, weights_only=True), before)
+    assert repr(torch.load(path, weights_only=True)) == repr(content)
 
 
 def test_models_are_added_as_they_are_finished(golden, box, tmp_path, monkeypatch, complaint):
