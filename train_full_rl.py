@@ -185,7 +185,7 @@ def rewriting_cache(flags: ReinforcementFlags, abstractor: Loaded, stores: list[
 
 def signature(flags: ReinforcementFlags, abstractor: Loaded, stores: list[TokenStore]) -> str:
     """Of everything that a rewriting depends on."""
-    texts = [store.articles_digest() for store in stores]
+    texts = [store.texts_digest(store.articles) for store in stores]
     return repr((flags.max_dec_word, abstractor.digest(), texts))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from checkpoints.networks import ABSTRACTOR, AGENT, FF_EXTRACTOR, POINTER_GENERATOR, RNN_EXTRACTOR
@@ -174,9 +174,13 @@ def best_checkpoint(directory: str | Path, *, highest: bool) -> Checkpoint:
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
     content = load_tensors(path)
     state = content.get("state_dict") if isinstance(content, dict) else None
-    if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
+    if not isinstance(state, Mapping) or not all(_is_weight(*item) for item in state.items()):
         raise UserError(f"{path} has no 'state_dict' with named weights; is it a checkpoint of this model?")
     return content
+
+
+def _is_weight(name: Any, value: Any) -> bool:
+    return isinstance(name, str) and isinstance(value, Tensor)
 
 
 def write_checkpoint(

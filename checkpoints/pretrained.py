@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from checkpoints.directory import best_checkpoint, load, read_checkpoint, write_description
 from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
@@ -25,6 +26,7 @@ from checkpoints.tensor_files import save_tensors
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json, write_json
 from support.flags import flag, parse
+from support.locks import one_at_a_time
 
 TUNED = ("rnn_ext.json", "rnn_ext_abs.json")
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
@@ -54,6 +56,12 @@ def pretrained_directory() -> Path:
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     out = Path(flags.out).resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time(out.parent, f"{out} is being written by another process; this one waits for it"):
+        write_box(flags, out)
+
+
+def write_box(flags: Flags, out: Path) -> None:
     named = _named(flags, out)
     tuned = read_tuned(Path(flags.tuning)) if flags.tuning else {}
     with atomic_directory(out) as folder:
@@ -114,28 +122,24 @@ def write_half(source: Path, target: Path, net: str) -> float:
     write_description(target, model.meta, model.vocabulary, "agent_vocab.pkl" if net == AGENT else "vocab.pkl")
     content = {name: value for name, value in content.items() if name == "val_metric"} | {"state_dict": rounded}
     path = target / "ckpt" / best.path.name
-    if not _holds(path, content):
+    if not _holds(path, rounded):
         shutil.rmtree(path.parent, ignore_errors=True)
         path.parent.mkdir()
         save_tensors(path, content, legacy=True)
     return max(float((weight - rounded[name]).abs().max()) for name, weight in weights.items())
 
 
-def _holds(path: Path, content: dict[str, Any]) -> bool:
+def _holds(path: Path, weights: dict[str, Tensor]) -> bool:
     """A damaged file holds nothing, and is replaced."""
     try:
-        return path.exists() and equal(read_checkpoint(path), content)
+        known = read_checkpoint(path)["state_dict"] if path.exists() else {}
     except UserError:
         return False
+    return known.keys() == weights.keys() and all(_same(known[name], weight) for name, weight in weights.items())
 
 
-def equal(checkpoint: dict[str, Any], other: dict[str, Any]) -> bool:
-    ours, theirs = checkpoint["state_dict"], other["state_dict"]
-    return (
-        checkpoint.get("val_metric") == other.get("val_metric")
-        and ours.keys() == theirs.keys()
-        and all(torch.equal(weight, theirs[name]) for name, weight in ours.items())
-    )
+def _same(weight: Tensor, other: Tensor) -> bool:
+    return weight.dtype == other.dtype and torch.equal(weight, other)
 
 
 if __name__ == "__main__":

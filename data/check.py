@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from data.inspection import EXAMPLES, KINDS, Findings, inspect_split
 from data.prepare.splits import SPLITS
-from data.vocabulary import COUNTS_FILE, read_word_counts
+from data.vocabulary import COUNTS_FILE, load_word_counts
 from support.errors import UserError, run
 from support.flags import flag, parse
 from support.parallel import available_cores
@@ -62,8 +62,7 @@ def _check_whole(root: Path, report: Report) -> None:
     if "val" not in report.splits:
         report.problems.append(Remark("val", "no such split", "make one; training stops by its score"))
     try:
-        if not read_word_counts(root):
-            raise UserError(f"{root / COUNTS_FILE} holds no word")
+        load_word_counts(root)
     except UserError as error:
         report.problems.append(Remark(COUNTS_FILE, str(error), f"run python -m data.count_words {root}"))
 

@@ -48,7 +48,7 @@ def initial_embedding(
 def _check_name(path: Path, dim: int) -> None:
     """Released files are named `word2vec.128d.226k.bin`."""
     parts = path.name.split(".")
-    if len(parts) >= 3 and parts[-3][:-1].isdigit() and int(parts[-3][:-1]) != dim:
+    if len(parts) >= 3 and parts[-3][:-1].isdecimal() and int(parts[-3][:-1]) != dim:
         raise UserError(f"{path} is named for {parts[-3][:-1]} dimensions, the model needs {dim} (--emb_dim)")
 
 

@@ -68,14 +68,14 @@ class TokenStore:
         lexicon = self.lexicon
         return [own[-1 - i] if i < 0 else own[i] if i < N_SPECIAL else lexicon[i] for i in ids.tolist()]
 
-    def articles_digest(self) -> str:
-        """Of the articles' texts alone: where they lie, labels and word counts do not change it."""
+    def texts_digest(self, texts: Documents) -> str:
+        """Of its articles or abstracts alone: where they lie, labels and word counts do not change it."""
         codes = np.frombuffer(b"".join(map(_word_digest, self.lexicon)), np.uint64)
         digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-        for begin in range(0, len(self.articles.words), _WORDS_AT_ONCE):
-            digest.update(codes[self.articles.words[begin : begin + _WORDS_AT_ONCE]].tobytes())
-        digest.update(self.articles.sentence_offsets.tobytes())
-        digest.update(self.articles.document_offsets.tobytes())
+        for begin in range(0, len(texts.words), _WORDS_AT_ONCE):
+            digest.update(codes[texts.words[begin : begin + _WORDS_AT_ONCE]].tobytes())
+        digest.update(texts.sentence_offsets.tobytes())
+        digest.update(texts.document_offsets.tobytes())
         return digest.hexdigest()
 
     def digest(self) -> str:

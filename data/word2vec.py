@@ -22,7 +22,7 @@ from data.embeddings import SENTENCE_END, SENTENCE_START
 from data.store import TokenStore
 from data.word2vec_state import ResumeFile
 from support.errors import UserError
-from support.files import naming
+from support.files import naming, remove_leftovers
 from support.locks import only_writer
 from support.memory import machine_memory
 from support.progress import progress
@@ -59,13 +59,15 @@ def train_word_vectors(
     if (needed := 8 * n_words * dim) > machine_memory():  # vectors of words and of contexts
         raise UserError(f"--dim {dim}: the vectors of {n_words:,} words need {needed >> 30:,} GB of memory")
     with only_writer(folder):
+        remove_leftovers(folder)
         for leftover in folder.glob(".word2vec.*"):  # of a run that was killed
             shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".word2vec.") as temporary:
             pieces = list(_write_pieces(store, Path(temporary)))
             model = Word2Vec(sg=1, vector_size=dim, min_count=MIN_COUNT, workers=workers, seed=seed)
             model.build_vocab_from_freq(counts, corpus_count=sum(piece.sentences for piece in pieces))
-            state = ResumeFile(folder, repr((dim, epochs, seed, PIECE, store.articles_digest())))
+            texts = store.texts_digest(store.articles), store.texts_digest(store.abstracts)
+            state = ResumeFile(folder, repr((dim, epochs, seed, PIECE, texts)))
             _train(model, pieces, epochs, state, state.restore(model) if resume else 0)
             path = _save(model, folder / f"word2vec.{dim}d.{len(model.wv) // 1000}k.bin", Path(temporary))
             state.remove()

@@ -116,7 +116,7 @@ def decode_split(
     split = flags.chosen_split()
     with process_group(flags.may_use_gpu()) as processes:
         builder, workers, built, store = in_all(processes, lambda: _set_up(flags, builder, processes))
-        data = {"articles": len(store), "hash": store.articles_digest()}
+        data = {"articles": len(store), "hash": store.texts_digest(store.articles)}
         log = {**built.described(), **settings, "split": split, "data": data}
         with contextlib.ExitStack() as held:
 

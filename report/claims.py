@@ -187,7 +187,7 @@ def _number_of_sentences(runs: Reproduction) -> Claim:
     assert found is not None
     if not found.sources:
         return Claim(text, section, Verdict.UNKNOWN, f"{found.path} has no alignment.jsonl")
-    pairs = [(len(found.sources[i]), wanted) for i, wanted in runs.reference_sentences.items() if i in found.sources]
+    pairs = [(len(found.sources[i]), wanted) for i, wanted in runs.reference_sentences.items()]
     extracted, wanted = np.array(pairs).T
     figures = f"{extracted.mean():.2f} sentences an article, references {wanted.mean():.2f}"
     if len(pairs) < 3 or not (extracted.std() and wanted.std()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -89,9 +90,11 @@ class Run:
             return {}
         try:
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            return {int(line["article"]): self._sources_of(line) for line in lines}
+            sources = {int(line["article"]): self._sources_of(line) for line in lines}
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise UserError(f"{path} is damaged: decode again") from None
+        check_same_ids(self.summaries, f"{self.output}/{{}}.dec", sources, f"article {{}} in {path}")
+        return sources
 
     def _sources_of(self, line: dict[str, Any]) -> list[int]:
         sentences = line["sentences"]
@@ -225,19 +228,24 @@ class Reproduction:
     @cached_property
     def reference_sentences(self) -> dict[int, int]:
         """Article -> sentences of its reference summary; empty without the articles."""
-        run = next(iter(self.runs().values()), None)
-        if not (self.articles and run):
+        runs = self._runs_of_same_articles()
+        if not (self.articles and runs):
             return {}
-        ids = progress(run.scores.ids, "references", total=len(run.scores.ids), unit="doc")
-        return {i: len(read_article(self.articles / f"{i}.json").abstract) for i in ids}
+        ids = next(iter(runs.values())).summaries
+        read = progress(ids, "references", total=len(ids), unit="doc")
+        return {i: len(read_article(self.articles / f"{i}.json").abstract) for i in read}
+
+    def _runs_of_same_articles(self) -> dict[str, Run]:
+        """All runs; two of different articles are an error."""
+        runs = self.runs()
+        for first, run in itertools.pairwise(runs.values()):
+            check_same_ids(first.summaries, f"{first.output}/{{}}.dec", run.summaries, f"{run.output}/{{}}.dec")
+        return runs
 
     def _ngrams(self, name: str, measure: Measure) -> dict[str, list[float]]:
-        runs, articles = self.runs(), self.articles
+        runs, articles = self._runs_of_same_articles(), self.articles
         if not (runs and articles):
             return {}
-        first = next(iter(runs.values()))
-        for run in runs.values():
-            check_same_ids(first.summaries, f"{first.output}/{{}}.dec", run.summaries, f"{run.output}/{{}}.dec")
         systems = {row: run.summaries for row, run in runs.items()}
         key = _key(" ".join([name, *runs]), *(run.scores for run in runs.values()))
         rows = self._remember(key, lambda: list(percentages(measure, systems, articles).items()))

@@ -140,7 +140,7 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    "content", [pickle.dumps(Evil()), b"junk", pickle.dumps(Counter()), pickle.dumps([1])]
+    "content", [pickle.dumps(Evil()), b"junk", pickle.dumps(Counter()), pickle.dumps({"<unk>": 3}), pickle.dumps([1])]
 )
 def test_a_bad_word_count_file_is_a_problem_and_never_run(data_set, content, monkeypatch):
     monkeypatch.chdir(data_set)

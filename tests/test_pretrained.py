@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
 from data.vocabulary import Vocabulary
 from decoding import Options, Summarizer
 from support.errors import UserError
+from support.locks import one_at_a_time
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = (pretrained.PRETRAINED / "meta.json").is_file()
@@ -115,13 +117,30 @@ def test_weights_beyond_half_precision_are_refused(golden, agent, tmp_path, comp
     assert not out.exists()
 
 
-def test_a_damaged_file_of_the_box_is_replaced(golden, tmp_path):
+@pytest.mark.parametrize("damage", ["cut", "no tensor", "another type"])
+def test_a_damaged_file_of_the_box_is_replaced(golden, tmp_path, damage):
     write_box(tmp_path / "box", ext_dir=golden / "ext_rnn")
     path = next((tmp_path / "box/extractor/ckpt").iterdir())
-    before = torch.load(path, weights_only=True)
-    path.write_bytes(b"cut")
+    content = torch.load(path, weights_only=True)
+    name, weight = next(iter(content["state_dict"].items()))
+    state = content["state_dict"] | {name: None if damage == "no tensor" else weight.float()}
+    torch.save(content | {"state_dict": state}, path)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-3])
     write_box(tmp_path / "box", ext_dir=golden / "ext_rnn")
-    assert pretrained.equal(torch.load(path, weights_only=True), before)
+    assert repr(torch.load(path, weights_only=True)) == repr(content)
+
+
+def test_a_box_has_one_writer_at_a_time(golden, tmp_path, capsys):
+    """Each begins with what is there, so that of two at once one would lose what the other wrote."""
+    writer = threading.Thread(target=write_box, args=[tmp_path / "box"], kwargs={"ext_dir": golden / "ext_rnn"})
+    with one_at_a_time(tmp_path, "not told"):
+        writer.start()
+        while writer.is_alive() and "box is being written by another process" not in capsys.readouterr().err:
+            writer.join(0.05)
+        assert not (tmp_path / "box").exists()
+    writer.join()
+    assert (tmp_path / "box/extractor/meta.json").exists()
 
 
 def test_models_are_added_as_they_are_finished(golden, box, tmp_path, monkeypatch, complaint):

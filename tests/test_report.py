@@ -225,6 +225,22 @@ def test_the_page_bears_any_text(one_article, monkeypatch, capsys):
     assert "the ? cat ." in text and "beam &lt;script&gt;" in text and "<script>" not in text
 
 
+@pytest.mark.parametrize("row", ["rnn_ext_abs_rl", "rnn_ext_abs_rl_rerank"])
+def test_sources_of_other_articles_are_refused(one_article, row):
+    """Sources of some articles alone would have the page and the claims look for the others in vain."""
+    path = one_article.path / "decode" / row / "alignment.jsonl"
+    path.write_text(path.read_text().replace('"article": 0', '"article": 1'))
+    with pytest.raises(UserError, match=rf"missing article 0 in .*{row}/alignment\.jsonl"):
+        page_module.page(one_article, n_examples=1)
+
+
+def test_rows_of_other_articles_are_refused(one_article):
+    output = one_article.path / "decode/rnn_ext_abs_rl_rerank/output"
+    (output / "0.dec").rename(output / "1.dec")
+    with pytest.raises(UserError, match=r"missing .*rnn_ext_abs_rl_rerank/output/0\.dec"):
+        _ = one_article.reference_sentences
+
+
 def test_the_positions_of_ff_ext_are_those_of_its_best_sentences(one_article):
     """Its sentences are in document order, so the first ones are not the best."""
     path = one_article.path / "decode/ff_ext"

@@ -154,6 +154,8 @@ KINDS = [("Word2Vec", word2vec), ("KeyedVectors", keyedvectors)]
 
 
 def test_wrong_dimensions_and_missing_files_are_told(small, tmp_path):
+    with pytest.raises(UserError, match=re.escape("x.²d.k.bin cannot be read")):
+        initial_embedding(tmp_path / "x.²d.k.bin", VOCABULARY, 16)
     with pytest.raises(UserError, match="named for 8 dimensions, the model needs 16"):
         initial_embedding(small, VOCABULARY, 16)
     for suffix in (".bin", ".w2v"):
@@ -194,6 +196,7 @@ def test_a_text_in_pieces_is_learned_in_all_of_them(tmp_path, monkeypatch):
     monkeypatch.setattr(Word2Vec, "train", noted)
     monkeypatch.setattr(data.word2vec, "PIECE", 4)
     (tmp_path / ".word2vec.old").mkdir()
+    (tmp_path / ".resume.npz.abcd1234.tmp").touch()
     path = train_word_vectors(store, tmp_path, 4, epochs=2)
     assert [round(end, 9) for _, end, _ in rates[:-1]] == [round(start, 9) for start, _, _ in rates[1:]]
     assert rates[0][0] == 0.025 and rates[-1][1] == pytest.approx(0.0001)
@@ -245,8 +248,10 @@ def test_a_killed_training_is_resumed_and_ends_the_same(monkeypatch, tmp_path):
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(ResumeFile, "save", killed_after_six)
         train_word_vectors(store, tmp_path / "parts", dim=8, epochs=3)
-    with pytest.raises(UserError, match="other texts or flags"):
-        train_word_vectors(store, tmp_path / "parts", dim=8, epochs=4, resume=True)
+    other = TokenStore.from_texts(articles, [["w1 w3"]] * 30)
+    for texts, epochs in ((store, 4), (other, 3)):
+        with pytest.raises(UserError, match="other texts or flags"):
+            train_word_vectors(texts, tmp_path / "parts", dim=8, epochs=epochs, resume=True)
     parts = train_word_vectors(store, tmp_path / "parts", dim=8, epochs=3, resume=True)
     assert parts.with_suffix(".w2v").read_bytes() == whole.with_suffix(".w2v").read_bytes()
     assert sorted(os.listdir(parts.parent)) == sorted(os.listdir(whole.parent))

@@ -54,7 +54,7 @@ def huge_tensors(content: bytes) -> Strategy:
     def filled(numbers: tuple[float, float]) -> Edit:
         def edit(part: Any) -> Any:
             is_weight = isinstance(part, Tensor) and part.is_floating_point()
-            return torch.full_like(part, numbers[0]) if is_weight else numbers[1]
+            return torch.full_like(part, numbers[0], dtype=torch.float32).to(part.dtype) if is_weight else numbers[1]
 
         return edit
 
@@ -76,16 +76,24 @@ def nest_objects(content: bytes) -> Strategy:
 
 
 def _edit_arrays(content: bytes, edits: st.SearchStrategy[Edit]) -> Strategy:
+    """One array of an archive, or the only one of a file."""
+    if not content.startswith(_ZIP):
+        array = np.load(io.BytesIO(content))
+        return edits.map(lambda edit: _written(np.save, edit(array)))
     with np.load(io.BytesIO(content)) as file:
         arrays = dict(file)
-    return st.tuples(st.sampled_from(list(arrays)), edits).map(
-        lambda drawn: _zipped({**arrays, drawn[0]: drawn[1](arrays[drawn[0]])})
-    )
+
+    def zipped(drawn: tuple[str, Edit]) -> bytes:
+        name, edit = drawn
+        found = {**arrays, name: edit(arrays[name])}
+        return _written(np.savez, **{name: array for name, array in found.items() if array is not None})
+
+    return st.tuples(st.sampled_from(list(arrays)), edits).map(zipped)
 
 
-def _zipped(arrays: dict[str, Any]) -> bytes:
+def _written(save: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
     file = io.BytesIO()
-    np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
+    save(file, *arrays, **named)
     return file.getvalue()
 
 

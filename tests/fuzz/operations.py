@@ -177,7 +177,7 @@ CONTENTS: dict[str, Damages] = {
     "pickle": _ANY | _PICKLE | {"huge number": huge_count},
     "checkpoint": _ANY | _CHECKPOINT | {"huge number": huge_tensors},
     "npz": _ANY | _NPZ,
-    "npy": _ANY,
+    "npy": _ANY | _NPZ,
     "word vectors": _TEXT | _VECTORS,
     "gensim model": _ANY | _GENSIM | {"nesting": nest_objects},
     "archive": _ANY,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,6 +22,7 @@ DATA = "--data_dir {}/data --split train --workers 1"
 FULL = f"--path {{}}/out --model_dir {{}}/rl --max_dec_word 5 --batch 2 {DATA}"
 BASELINE = f"--path {{}}/out --ext_dir {{}}/ff --abs_dir {{}}/abs --n_ext 2 --max_dec_word 5 {DATA}"
 FLAT = f"--path {{}}/out --model_dir {{}}/flat --beam 2 --min_dec_word 2 --max_dec_word 5 {DATA}"
+BOX = "--model_dir {}/rl --ext_dir {}/ext --tuning {}/tuning --out {}/box"
 SUMMARIZE = "{}/texts --model_dir {}/rl --max_dec_word 5 --tokenizer python"
 WRITTEN = ("out/output*/*.dec", "out/alignment.jsonl")
 OWN = ("out/*",)
@@ -43,25 +46,40 @@ def build_flat(folder: Path) -> None:
 
 
 def build_cut_decoding(folder: Path) -> None:
-    """Of the three articles, the last is not decoded yet; of a killed run, the alignment is a process's own."""
     build_agent(folder)
-    with patch("sys.argv", ["decode", *FULL.replace("{}", str(folder)).split()]):
-        decode_full_model.main()
+    _decode_two(decode_full_model.main, FULL, folder)
+
+
+def build_cut_baseline(folder: Path) -> None:
+    build_parts(folder)
+    _decode_two(decode_baselines.main, BASELINE, folder)
+
+
+def _decode_two(main: Callable[[], None], arguments: str, folder: Path) -> None:
+    """Of the three articles, the last is not decoded yet; of a killed run, the alignment is a process's own."""
+    with patch("sys.argv", ["decode", *arguments.replace("{}", str(folder)).split()]):
+        main()
     out = folder / "out"
     lines = (out / "alignment.jsonl").read_text().splitlines()
     (out / "alignment.0.jsonl").write_text("\n".join(lines[:2]))
     log = json.loads((out / "log.json").read_text())
     (out / "log.json").write_text(json.dumps({name: value for name, value in log.items() if name != "timing"}))
-    for path in (out / "alignment.jsonl", out / "output" / "2.dec"):
+    for path in (out / "alignment.jsonl", *out.glob("output*/2.dec")):
         path.unlink()
 
 
-def build_box(folder: Path) -> None:
+def build_models(folder: Path) -> None:
     build_data(folder)
     write_models(folder / "data", rl="rl", ext="ext")
     (folder / "tuning").mkdir()
     for name in pretrained.TUNED:
         (folder / "tuning" / name).write_text(json.dumps({"n_ext": 3, "mean_rouge": {"1": 20.5, "2": 21}}))
+
+
+def build_box(folder: Path) -> None:
+    build_models(folder)
+    with patch("sys.argv", ["box", *BOX.replace("{}", str(folder)).split()]):
+        pretrained.main()
 
 
 def build_texts(folder: Path) -> None:
@@ -108,19 +126,25 @@ ROWS = (
         OWN,
         every=8,
     ),
-    Row(
-        "decode_full_model --resume",
-        decode_full_model.main,
-        f"{FULL} --resume",
-        build_cut_decoding,
-        (
-            File("log", "out/log.json", "json", is_json),
-            File("alignment of a process", "out/alignment.0.jsonl", "jsonl", anything, optional=True),
-            File("summary", "out/output/0.dec", "text", anything),
-        ),
-        WRITTEN,
-        OWN,
-        every=8,
+    *(
+        Row(
+            f"{command} --resume",
+            main,
+            f"{arguments} --resume",
+            build,
+            (
+                File("log", "out/log.json", "json", is_json),
+                File("alignment of a process", "out/alignment.0.jsonl", "jsonl", anything, optional=True),
+                File("summary", f"out/{output}/0.dec", "text", anything),
+            ),
+            WRITTEN,
+            OWN,
+            every=8,
+        )
+        for command, main, arguments, build, output in (
+            ("decode_full_model", decode_full_model.main, FULL, build_cut_decoding, "output"),
+            ("decode_baselines", decode_baselines.main, BASELINE, build_cut_baseline, "output_1"),
+        )
     ),
     Row(
         "decode_baselines",
@@ -180,10 +204,22 @@ ROWS = (
     Row(
         "checkpoints.pretrained",
         pretrained.main,
-        "--model_dir {}/rl --ext_dir {}/ext --tuning {}/tuning --out {}/box",
-        build_box,
+        BOX,
+        build_models,
         (*AGENT_FILES, *model_files("ext"), File("tuned number", "tuning/rnn_ext.json", "json", is_json)),
         ("box/meta.json", "box/tuning/*"),
+        every=8,
+    ),
+    Row(
+        "checkpoints.pretrained, an agent alone",
+        pretrained.main,
+        BOX.replace("--ext_dir {}/ext ", ""),
+        build_box,
+        (
+            *model_files("box/extractor"),
+            *(replace(file, valid=never, optional=True) for file in model_files("box", "agent_vocab.pkl")),
+        ),
+        ("box/*",),
         every=8,
     ),
 )

@@ -61,10 +61,12 @@ def build_outputs(folder: Path) -> None:
     rows = [{"id": str(i), "decoded": text, "article": PAIRS[i][0]} for i, text in enumerate(texts)]
     (folder / "system.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
     (folder / "system.json").write_text(json.dumps({row["id"]: row["decoded"] for row in rows}))
+    for name in ("articles", "refs", "system.folder"):
+        (folder / name).mkdir()
     for number, (article, abstract) in enumerate(PAIRS):
         for name, lines in (("articles", article), ("refs", abstract)):
-            (folder / name).mkdir(exist_ok=True)
             (folder / name / f"{number}.txt").write_text("\n".join(lines))
+        (folder / "system.folder" / f"{number}.json").write_text(json.dumps(rows[number]))
 
 
 def build_other(folder: Path) -> None:
@@ -117,13 +119,18 @@ ROWS = (
             f"{{}}/system.{suffix} --refs {{}}/refs --articles {{}}/articles --no_meteor --out {{}}/table",
             build_outputs,
             (
-                File(f"outputs: {suffix}", f"system.{suffix}", format, valid),
+                File(f"outputs: {suffix}", path, format, valid),
                 *([File("reference", "refs/1.txt", "text", is_text)] if suffix == "txt" else []),
                 *([File("article as text", "articles/1.txt", "text", is_text)] if suffix == "txt" else []),
             ),
             ("table/*",),
         )
-        for suffix, format, valid in (("txt", "text", is_text), ("jsonl", "jsonl", is_jsonl), ("json", "json", is_json))
+        for suffix, path, format, valid in (
+            ("txt", "system.txt", "text", is_text),
+            ("jsonl", "system.jsonl", "jsonl", is_jsonl),
+            ("json", "system.json", "json", is_json),
+            ("folder", "system.folder/1.json", "json", is_json),
+        )
     ),
     Row(
         "pipeline.other_system",

@@ -123,7 +123,7 @@ ROWS = (
         quickly(claims.main),
         RUNS,
         build_runs,
-        (LOG, SCORES, RECORD, STAGE, MEASURED),
+        (LOG, SCORES, SUMMARY, ALIGNMENT, RECORD, STAGE, MEASURED, TEST_ARTICLE),
         ("runs/claims.json",),
         every=8,
     ),
