@@ -75,10 +75,8 @@ def noticed(systems: dict[str, Outputs], references: Outputs, articles: Outputs 
     """How documents were paired where names do not tell, and conventions that differ."""
     others = systems | ({"the articles": articles} if articles else {})
     notes = [note for other in others.values() if (note := pair(other, references).note)]
-    wanted = [texts[0] for texts in references.texts]
-    for name, other in others.items():
-        notes += differences(name, [texts[0] for texts in other.texts], "the references", wanted)
-    return notes
+    everything = {"the references": references} | others
+    return notes + differences({name: [texts[0] for texts in found.texts] for name, found in everything.items()})
 
 
 def has_meteor() -> bool:

@@ -1,13 +1,13 @@
 """Conventions in which outputs and references may differ: noticed, named, and on request written in one way.
 
-notes = differences("BART", summaries, "refs.txt", references)
+notes = differences({"the references": references, "BART": summaries, "PEGASUS": others})
 summaries = [normalise(text, ["brackets", "case"]) for text in summaries]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from support.errors import UserError
@@ -88,14 +88,17 @@ CONVENTIONS = {
 NORMALISABLE = [name for name, convention in CONVENTIONS.items() if convention.plain]
 
 
-def differences(name: str, texts: Sequence[str], other: str, other_texts: Sequence[str]) -> list[str]:
-    """A line for each convention that two collections of texts do not share."""
+def differences(collections: Mapping[str, Sequence[str]]) -> list[str]:
+    """A line for each text collection and convention in which it is not like the first one that tells."""
     notes = []
     for topic, convention in CONVENTIONS.items():
-        ours, theirs = convention.way(texts), convention.way(other_texts)
-        if ours and theirs and ours != theirs:
-            remedy = f" (--normalise {topic}: {convention.common})" if convention.plain else ""
-            notes.append(f"{topic}: {ours} in {name}, {theirs} in {other}; {convention.effect}{remedy}")
+        ways = {name: way for name, texts in collections.items() if (way := convention.way(texts))}
+        standard = next(iter(ways), "")
+        remedy = f" (--normalise {topic}: {convention.common})" if convention.plain else ""
+        for name, way in ways.items():
+            if way != ways[standard]:
+                difference = f"{way} in {name}, {ways[standard]} in {standard}"
+                notes.append(f"{topic}: {difference}; {convention.effect}{remedy}")
     return notes
 
 

@@ -175,8 +175,10 @@ def test_a_summary_in_one_string_can_be_split(tmp_path, format):
 
 
 @pytest.mark.parametrize("text", ["It rained. It stopped.", ["It rained.", "It stopped."]])
-def test_jsonl_with_raw_text_points_to_hub(tmp_path, text):
-    source = write(tmp_path / "test.jsonl", json.dumps({"article": text, "abstract": ["Rain."]}))
+@pytest.mark.parametrize("more", [[], [["It rained (at last.)", "A headline", "“It stopped.”", "Nobody minded, then"]]])
+def test_jsonl_with_raw_text_points_to_hub(tmp_path, text, more):
+    rows = [json.dumps({"article": article, "abstract": ["Rain."]}) for article in (text, *more)]
+    source = write(tmp_path / "test.jsonl", "\n".join(rows))
     with pytest.raises(UserError, match=r"test\.jsonl looks like raw text.*data\.prepare hub"):
         prepare("jsonl", tmp_path / "out", "--test", source)
     assert not (tmp_path / "out" / "test").exists()

@@ -5,6 +5,7 @@ Tokens are lower-cased and separated by one space; a line without end punctuatio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -15,6 +16,7 @@ from data.prepare.documents import RawDocument, TextRules
 from data.tokenizer import group_sentences, tokenize_lines
 
 _END_CHARACTERS = (".", "!", "?", "'", "`", '"', ")", "\u2019", "\u201d")
+_GLUED, _APART = re.compile(r"\w[.,!?](?=\s|$)"), re.compile(r"(?<!\S)[.,!?](?=\s|$)")
 
 
 def to_articles(documents: Sequence[RawDocument], rules: TextRules) -> list[Article]:
@@ -57,6 +59,6 @@ def end_with_stop(line: str) -> str:
 
 
 def looks_raw(sentences: Sequence[str]) -> bool:
-    """Whether most sentences end as untokenised text does: the full stop on the last word."""
-    ends = [sentence[-2:] for sentence in sentences]
-    return 2 * sum(end[:1].isalpha() and end[1:] in (".", "!", "?") for end in ends) > len(ends)
+    """Whether stops and commas mostly stand at words, as in untokenised text."""
+    glued, apart = (sum(len(pattern.findall(line)) for line in sentences) for pattern in (_GLUED, _APART))
+    return glued > apart
