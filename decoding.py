@@ -75,7 +75,12 @@ class Summarizer:
 
     @classmethod
     def from_agent(
-        cls, model_dir: str | Path, options: Options, device: torch.device | str = "cpu", *, rewrite: bool = True
+        cls,
+        model_dir: str | Path,
+        options: Options = INDEPENDENT,
+        device: torch.device | str = "cpu",
+        *,
+        rewrite: bool = True,
     ) -> Summarizer:
         """A directory of train_full_rl.py, with or without an abstractor in it; `rewrite` False leaves it out."""
         agent = load(model_dir, nets=(AGENT,), device=device)
@@ -88,7 +93,7 @@ class Summarizer:
         cls,
         ext_dir: str | Path | None,
         abs_dir: str | Path | None,
-        options: Options,
+        options: Options = INDEPENDENT,
         device: torch.device | str = "cpu",
     ) -> Summarizer:
         """Directories of train_extractor_ml.py (None: the lead) and train_abstractor.py (None: extractive)."""

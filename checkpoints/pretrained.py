@@ -48,7 +48,7 @@ def pretrained_directory() -> Path:
     if not (PRETRAINED / "meta.json").is_file():
         raise UserError(
             f"there is no model in {PRETRAINED}: train one (./reproduce.sh --data_dir D) or take the authors' "
-            f"({RELEASED_MODELS}), and name its directory by --model_dir"
+            f"({RELEASED_MODELS}), and name its directory by --model_dir, in Python by Summarizer.from_agent(DIRECTORY)"
         )
     return PRETRAINED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -20,6 +21,7 @@ from report.layout import BETTER, WORSE, Cell, Line, Section, Table, html, latex
 from report.rows import METRIC_LABELS, SIGNIFICANT
 
 _STYLE = Path(__file__).with_name("systems.css")
+_FLAG = re.compile(r"--\w+ \w+")  # with its value, which a line end must not part
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,8 @@ def latex(evaluation: Evaluation) -> str:
 
 
 def page(evaluation: Evaluation) -> str:
-    noticed = "".join(f"<li>{escape(note)}</li>" for note in evaluation.notes)
+    notes = [_FLAG.sub(r"<b>\g<0></b>", escape(note)) for note in evaluation.notes]
+    noticed = "".join(f"<li>{note}</li>" for note in notes)
     body = f'<ul class="noticed">{noticed}</ul>' if noticed else ""
     body += "".join(map(html, tables(evaluation)))
     signatures = ""

@@ -210,13 +210,17 @@ def test_an_odd_name_neither_breaks_the_page_nor_the_files(released, refs, tmp_p
 def test_the_page_is_readable_at_both_widths(golden, released, refs, tmp_path, command):
     with chromium(tmp_path / "browser") as driver:
         arguments = ("--refs", refs, "--articles", golden / "data/test", "--out", tmp_path / "out")
-        assert command(*released, *arguments)[0] == 0
+        (tmp_path / "brackets.txt").write_text("( a )\n" * 30)
+        (tmp_path / "lrb.txt").write_text("-lrb- a -rrb-\n" * 30)
+        assert command(released[0], *(tmp_path / f"{name}.txt" for name in ("lrb", "brackets")), *arguments)[0] == 0
         for width in (1280, 400):
             set_window(driver, width)
             driver.get((tmp_path / "out/table.html").as_uri())
             assert driver.execute_script("return document.documentElement.scrollWidth") == width
             tables = driver.find_elements("tag name", "table")
             hints = driver.find_elements("css selector", ".hint")
+            flag = driver.find_element("css selector", ".noticed b")
+            assert flag.text == "--normalise brackets" and flag.rect["height"] < 30  # in one line
             assert len(tables) == 6 and [hint.is_displayed() for hint in hints] == [width == 400] * 5
         assert complaints(driver) == []
 

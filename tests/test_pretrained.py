@@ -185,8 +185,13 @@ def test_pretrained_summarises_raw_text_in_three_lines(box, monkeypatch):
     text = "Ba1 ba2 went to the mo3. Zu14 said so."
     summary = Summarizer.pretrained().summarize_raw(text, "python")
     assert summary and all(line[0].isupper() for line in summary.splitlines())
-    agent = Summarizer.from_agent(box, Options(batch_invariant=True))
-    assert agent.summarize_raw(text, "python") == summary
+    assert Summarizer.from_agent(box).summarize_raw(text, "python") == summary
+
+
+def test_without_the_box_python_is_told_how_to_name_a_model(tmp_path, monkeypatch):
+    monkeypatch.setattr(pretrained, "PRETRAINED", tmp_path)
+    with pytest.raises(UserError, match=r"there is no model in .*Summarizer\.from_agent\(DIRECTORY\)"):
+        Summarizer.pretrained()
 
 
 def test_torch_hub_loads_the_summarizer_from_another_folder(box, tmp_path):
