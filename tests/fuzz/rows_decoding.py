@@ -208,7 +208,7 @@ ROWS = (
         build_models,
         (*AGENT_FILES, *model_files("ext"), File("tuned number", "tuning/rnn_ext.json", "json", is_json)),
         ("box/meta.json", "box/tuning/*"),
-        every=8,
+        every=16,
     ),
     Row(
         "checkpoints.pretrained, an agent alone",
@@ -220,6 +220,6 @@ ROWS = (
             *(replace(file, valid=never, optional=True) for file in model_files("box", "agent_vocab.pkl")),
         ),
         ("box/*",),
-        every=8,
+        every=16,
     ),
 )

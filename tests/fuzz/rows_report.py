@@ -134,7 +134,7 @@ ROWS = (
         build_runs,
         (LOG, SCORES, SUMMARY, ALIGNMENT, CURVES, MEASURED, TEST_ARTICLE),
         ("runs/report.html",),
-        every=30,
+        every=45,
     ),
     Row(
         "report.page, with speed",
@@ -143,7 +143,7 @@ ROWS = (
         build_untimed,
         (File("speed", "runs/tables/speed.txt", "text", is_utf8, optional=True),),
         ("runs/report.html",),
-        every=30,
+        every=45,
     ),
     Row("report.curve", curve.main, "{}/runs/models/rl", build_runs, (CURVES,), ("runs/models/rl/*.png",), every=12),
     Row("report.corpus", corpus.main, "{}/data --split train", build_data, (ARTICLE, COUNTS), every=8),

@@ -120,7 +120,7 @@ def resumed(command: str, main: Main, arguments: str, files: tuple[File, ...]) -
 
 def training(command: str, main: Main, arguments: str, build: Callable[[Path], None], files: tuple[File, ...]) -> Row:
     own = ("model/*", "kept.npz")
-    return Row(command, trained(main), arguments, build, files, own=own, every=12, resumable=True)
+    return Row(command, trained(main), arguments, build, files, own=own, every=19, resumable=True)
 
 
 ROWS = (
