@@ -25,7 +25,7 @@ PAPER = Preset(
     minutes={
         "labels": 8,
         "check": 1,
-        "word2vec": 120,
+        "word2vec": 20,
         "ext_rnn": 150,
         "ext_ff": 120,
         "abstractor": 300,
