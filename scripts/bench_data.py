@@ -1,4 +1,4 @@
-"""Measures the data layer on labelled articles: `python scripts/bench_data.py --data_dir D`.
+"""Measures the data layer on labelled articles: `python -m scripts.bench_data --data_dir D`.
 
 Builds a token store of the training split, opens it again, and counts batches and labelled articles a second of
 one core's CPU time.

@@ -1,7 +1,7 @@
 """Table 5 measured side by side: decoding speed of the full model and of the flat baseline, and training updates (B.3).
 
-    python scripts/bench_table5.py --data_dir $DATA --articles 200
-    python scripts/bench_table5.py --data_dir $DATA --model_dir runs/rl --pg_dir runs/pg_coverage
+    python -m scripts.bench_table5 --data_dir $DATA --articles 200
+    python -m scripts.bench_table5 --data_dir $DATA --model_dir runs/rl --pg_dir runs/pg_coverage
 
 All systems decode the same articles by turns, with one thread and the same limit of hypotheses decoded together;
 seconds are CPU seconds. Networks without a directory have the paper's sizes and random weights, and write as many
