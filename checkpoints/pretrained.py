@@ -26,7 +26,6 @@ from checkpoints.tensor_files import save_tensors
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json, write_json
 from support.flags import flag, parse
-from support.locks import one_at_a_time
 
 TUNED = ("rnn_ext.json", "rnn_ext_abs.json")
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
@@ -56,15 +55,9 @@ def pretrained_directory() -> Path:
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     out = Path(flags.out).resolve()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with one_at_a_time(out.parent, f"{out} is being written by another process; this one waits for it"):
-        write_box(flags, out)
-
-
-def write_box(flags: Flags, out: Path) -> None:
-    named = _named(flags, out)
     tuned = read_tuned(Path(flags.tuning)) if flags.tuning else {}
-    with atomic_directory(out) as folder:
+    with atomic_directory(out) as folder:  # from here on nobody else writes
+        named = _named(flags, out)
         if out.is_dir():
             shutil.copytree(out, folder, dirs_exist_ok=True)
         worst = max(write_half(source, folder / part, NETS[part]) for part, source in named.items())

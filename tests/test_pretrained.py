@@ -136,7 +136,7 @@ def test_a_box_has_one_writer_at_a_time(golden, tmp_path, capsys):
     writer = threading.Thread(target=write_box, args=[tmp_path / "box"], kwargs={"ext_dir": golden / "ext_rnn"})
     with one_at_a_time(tmp_path, "not told"):
         writer.start()
-        while writer.is_alive() and "box is being written by another process" not in capsys.readouterr().err:
+        while writer.is_alive() and "this one waits for it" not in capsys.readouterr().err:
             writer.join(0.05)
         assert not (tmp_path / "box").exists()
     writer.join()
