@@ -22,15 +22,14 @@ from torch import Tensor
 
 from checkpoints.directory import best_checkpoint, load, read_checkpoint, write_description
 from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
+from checkpoints.shipped import PRETRAINED
 from checkpoints.tensor_files import save_tensors
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json, write_json
 from support.flags import flag, parse
 
 TUNED = ("rnn_ext.json", "rnn_ext_abs.json")
-PRETRAINED = Path(__file__).parents[1] / "pretrained"
 NETS = {"": AGENT, "abstractor": ABSTRACTOR, "extractor": RNN_EXTRACTOR}  # part of the box -> its network
-RELEASED_MODELS = "https://github.com/ChenRocks/fast_abs_rl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,16 +39,6 @@ class Flags:
     ext_dir: str | None = flag(None, "directory of the rnn extractor that the agent began as")
     tuning: str | None = flag(None, "folder of rnn_ext.json and rnn_ext_abs.json, by tune_n_ext.py, for these models")
     out: str = flag(str(PRETRAINED), "directory to write")
-
-
-def pretrained_directory() -> Path:
-    """That of this project; whoever lacks it learns where models come from."""
-    if not (PRETRAINED / "meta.json").is_file():
-        raise UserError(
-            f"there is no model in {PRETRAINED}: train one (./reproduce.sh --data_dir D) or take the authors' "
-            f"({RELEASED_MODELS}), and name its directory by --model_dir, in Python by Summarizer.from_agent(DIRECTORY)"
-        )
-    return PRETRAINED
 
 
 def main() -> None:
