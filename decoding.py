@@ -21,7 +21,7 @@ import torch
 
 from checkpoints.directory import Loaded, load
 from checkpoints.networks import ABSTRACTOR, AGENT, FF_EXTRACTOR, RNN_EXTRACTOR
-from checkpoints.pretrained import pretrained_directory
+from checkpoints.shipped import pretrained_directory
 from data.documents import Ints
 from data.store import TokenStore
 from inference.extraction import Extractor, by_network, lead

@@ -20,6 +20,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from checkpoints.shipped import pretrained_directory
 from data.tokenizer import CHOICES, resolve
 from inference.doubts import doubts
 from inference.input_texts import read_texts
@@ -72,6 +73,10 @@ class Flags(DeviceFlags):
         elif sys.stdout is None:
             raise UserError("standard output is closed; name a file by --output")
 
+    def agent(self) -> str | None:
+        """The directory of a whole model; None if its parts are named."""
+        return None if self.ext_dir or self.abs_dir else self.model_dir or str(pretrained_directory())
+
     def to_stream(self) -> bool:
         """Whether the output must be written to, not replaced; the standard streams may be regular files."""
         if self.output is None or self.output.startswith(("/dev/stdout", "/dev/stderr", "/dev/fd/")):
@@ -97,12 +102,13 @@ def main() -> None:
     flags.check()
     tokenizer = resolve(flags.tokenizer)
     texts = read_texts(flags.all_inputs())
+    agent = flags.agent()
     with ExitStack() as stack:
         early: Future[list[list[RawSentence]]] | None = None
         if len(texts) <= _FEW:  # the tokenizer starts while torch does
             pool = stack.enter_context(ThreadPoolExecutor(1))
             early = pool.submit(read_articles, list(texts.values()), tokenizer)
-        builder = _builder(flags)
+        builder = _builder(flags, agent)
         built = _build(builder)
         resumable = [] if flags.to_stream() else [built.described(), asdict(builder.options), tokenizer, flags.format]
         items = _items(texts, resumable)
@@ -123,10 +129,9 @@ def main() -> None:
         results.close()
 
 
-def _builder(flags: Flags) -> SummarizerBuilder:
+def _builder(flags: Flags, agent: str | None) -> SummarizerBuilder:
     import torch
 
-    from checkpoints.pretrained import pretrained_directory
     from decoding import Options, SummarizerBuilder
     from support.memory import keep_freed_memory
 
@@ -139,11 +144,10 @@ def _builder(flags: Flags) -> SummarizerBuilder:
         n_sentences=flags.n_ext,
         batch_invariant=True,
     )
-    parts = flags.ext_dir or flags.abs_dir
     return SummarizerBuilder(
         device=str(flags.pick_device()),
         options=options,
-        model_dir=None if parts else flags.model_dir or str(pretrained_directory()),
+        model_dir=agent,
         ext_dir=flags.ext_dir,
         abs_dir=flags.abs_dir,
         extractive=flags.extractive,

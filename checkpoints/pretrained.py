@@ -22,16 +22,14 @@ from torch import Tensor
 
 from checkpoints.directory import best_checkpoint, load, read_checkpoint, write_description
 from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
+from checkpoints.shipped import PRETRAINED
 from checkpoints.tensor_files import save_tensors
 from support.errors import UserError, run
 from support.files import atomic_directory, read_json, write_json
 from support.flags import flag, parse
-from support.locks import one_at_a_time
 
 TUNED = ("rnn_ext.json", "rnn_ext_abs.json")
-PRETRAINED = Path(__file__).parents[1] / "pretrained"
 NETS = {"": AGENT, "abstractor": ABSTRACTOR, "extractor": RNN_EXTRACTOR}  # part of the box -> its network
-RELEASED_MODELS = "https://github.com/ChenRocks/fast_abs_rl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,28 +41,12 @@ class Flags:
     out: str = flag(str(PRETRAINED), "directory to write")
 
 
-def pretrained_directory() -> Path:
-    """That of this project; whoever lacks it learns where models come from."""
-    if not (PRETRAINED / "meta.json").is_file():
-        raise UserError(
-            f"there is no model in {PRETRAINED}: train one (./reproduce.sh --data_dir D) or take the authors' "
-            f"({RELEASED_MODELS}), and name its directory by --model_dir, in Python by Summarizer.from_agent(DIRECTORY)"
-        )
-    return PRETRAINED
-
-
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     out = Path(flags.out).resolve()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with one_at_a_time(out.parent, f"{out} is being written by another process; this one waits for it"):
-        write_box(flags, out)
-
-
-def write_box(flags: Flags, out: Path) -> None:
-    named = _named(flags, out)
     tuned = read_tuned(Path(flags.tuning)) if flags.tuning else {}
-    with atomic_directory(out) as folder:
+    with atomic_directory(out) as folder:  # from here on nobody else writes
+        named = _named(flags, out)
         if out.is_dir():
             shutil.copytree(out, folder, dirs_exist_ok=True)
         worst = max(write_half(source, folder / part, NETS[part]) for part, source in named.items())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -101,8 +100,6 @@ def _home(data_dir: Path) -> Path:
 
 
 def _build(data_dir: Path, split: str, source: _Source, folder: Path, workers: int) -> None:
-    for leftover in folder.parent.glob(f".{split}.*"):  # of a killed build
-        shutil.rmtree(leftover, ignore_errors=True)
     counted = _counted_words(data_dir) if source.counts else []
     lexicon = f"lexicon-{source.counts}.json" if source.counts else None
     if lexicon and not holds_words(folder.parent / lexicon, counted):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from support.errors import UserError
+from support.locks import one_at_a_time
 
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
 
@@ -58,18 +59,27 @@ def remove_leftovers(*folders: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_directory(path: str | Path) -> Iterator[Path]:
-    """A directory that replaces `path` only when the block ends without an error."""
+    """A directory that replaces `path` only when the block ends without an error.
+
+    Writers in one folder take turns, so that each can remove what a kill has left of its own directory.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    try:
-        yield temporary
-        os.chmod(temporary, 0o777 & ~_UMASK)
-        if path.exists():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with one_at_a_time(path.parent, f"another process is writing into {path.parent}; this one waits for it"):
+        leftover = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(new|old)")
+        for found in filter(leftover.fullmatch, os.listdir(path.parent)):
+            shutil.rmtree(path.parent / found, ignore_errors=True)
+        new = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new"))
+        old = new.with_suffix(".old")
+        try:
+            yield new
+            os.chmod(new, 0o777 & ~_UMASK)
+            if path.is_dir() and not path.is_symlink():
+                path.rename(old)  # as a whole: a kill while it is removed must not leave half of it
+            new.rename(path)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def open_file(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+from functools import partial
+from pathlib import Path
 
 import pytest
-from commands import call
+from commands import call, launch
+from kills import struck
 from other_writer import other_writer
 from training_runs import EXTRACTOR
 
 from support.errors import UserError
+from support.files import atomic_directory
 from support.locks import only_writer
 
 
@@ -51,3 +57,46 @@ def test_a_decoding_that_runs_is_left_alone(golden, tmp_path, complaint, decode)
     assert os.listdir(tmp_path / "out") == []
     decode("decode_baselines", *flags)
     assert ".lock" not in os.listdir(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "n", "left"),
+    [(Path, "rename", 1, "old"), (Path, "rename", 2, None), (shutil, "rmtree", 2, "new")],
+)
+def test_a_directory_is_whole_after_a_kill_and_the_next_writer_clears_what_was_left(tmp_path, owner, name, n, left):
+    def write(text: str) -> None:
+        with atomic_directory(tmp_path / "out") as folder:
+            (folder / "file").write_text(text)
+
+    write("old")
+    users = [tmp_path / ".out.original", tmp_path / ".out.more.a_b9x012.new", tmp_path / ".other.a_b9x012.new"]
+    for folder in users:
+        folder.mkdir()
+    assert struck(partial(write, "new"), owner, name, n) == -signal.SIGKILL
+    assert len(os.listdir(tmp_path)) == len(users) + 2
+    assert left is None or (tmp_path / "out/file").read_text() == left
+    write("newer")
+    assert (tmp_path / "out/file").read_text() == "newer"
+    assert (tmp_path / "out").stat().st_mode == users[0].stat().st_mode  # not that of a secret
+    assert set(tmp_path.iterdir()) == {tmp_path / "out", *users}
+
+
+def test_a_directory_replaces_neither_a_file_nor_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "file").write_text("mine")
+    for name in ("link", "file"):
+        with pytest.raises(NotADirectoryError), atomic_directory(tmp_path / name):
+            pass
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "file", "link"]
+
+
+def test_writers_of_directories_in_one_folder_take_turns(tmp_path):
+    """Each removes what a kill left, which must not be what the other writes."""
+    code = "import sys\nfrom support.files import atomic_directory\nwith atomic_directory(sys.argv[1]): pass"
+    with atomic_directory(tmp_path / "out") as folder:
+        other = launch("-c", code, tmp_path / "out", stderr=subprocess.PIPE)
+        assert other.stderr is not None and "this one waits for it" in other.stderr.readline()
+        assert folder.exists()
+    assert other.wait(timeout=60) == 0

@@ -14,7 +14,7 @@ import pytest
 import torch
 from own_summaries import SUMMARIES, read_texts, summarise_own_texts
 
-from checkpoints import pretrained
+from checkpoints import pretrained, shipped
 from checkpoints.directory import (
     Meta,
     best_checkpoint,
@@ -31,7 +31,7 @@ from support.errors import UserError
 from support.locks import one_at_a_time
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = (pretrained.PRETRAINED / "meta.json").is_file()
+SHIPPED = (shipped.PRETRAINED / "meta.json").is_file()
 in_the_box = pytest.mark.skipif(not SHIPPED, reason="pretrained/ holds no model yet")
 
 
@@ -136,7 +136,7 @@ def test_a_box_has_one_writer_at_a_time(golden, tmp_path, capsys):
     writer = threading.Thread(target=write_box, args=[tmp_path / "box"], kwargs={"ext_dir": golden / "ext_rnn"})
     with one_at_a_time(tmp_path, "not told"):
         writer.start()
-        while writer.is_alive() and "box is being written by another process" not in capsys.readouterr().err:
+        while writer.is_alive() and "this one waits for it" not in capsys.readouterr().err:
             writer.join(0.05)
         assert not (tmp_path / "box").exists()
     writer.join()
@@ -152,9 +152,9 @@ def test_models_are_added_as_they_are_finished(golden, box, tmp_path, monkeypatc
     write_box(out, ext_dir=golden / "ext_rnn")
     write_box(out, abs_dir=golden / "rl/abstractor")
     parts = files()
-    monkeypatch.setattr(pretrained, "PRETRAINED", out)
+    monkeypatch.setattr(shipped, "PRETRAINED", out)
     with pytest.raises(UserError, match="there is no model in"):
-        pretrained.pretrained_directory()
+        shipped.pretrained_directory()
     write_box(out, model_dir=golden / "rl")
     assert parts.items() < files().items()  # written once, byte for byte
     assert files().keys() == {path.relative_to(box) for path in box.rglob("*") if path.is_file()}
@@ -181,7 +181,7 @@ def test_tuned_numbers_are_checked_and_never_lost(golden, tmp_path, complaint):
 
 
 def test_pretrained_summarises_raw_text_in_three_lines(box, monkeypatch):
-    monkeypatch.setattr(pretrained, "PRETRAINED", box)
+    monkeypatch.setattr(shipped, "PRETRAINED", box)
     text = "Ba1 ba2 went to the mo3. Zu14 said so."
     summary = Summarizer.pretrained().summarize_raw(text, "python")
     assert summary and all(line[0].isupper() for line in summary.splitlines())
@@ -189,7 +189,7 @@ def test_pretrained_summarises_raw_text_in_three_lines(box, monkeypatch):
 
 
 def test_without_the_box_python_is_told_how_to_name_a_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrained, "PRETRAINED", tmp_path)
+    monkeypatch.setattr(shipped, "PRETRAINED", tmp_path)
     with pytest.raises(UserError, match=r"there is no model in .*Summarizer\.from_agent\(DIRECTORY\)"):
         Summarizer.pretrained()
 
@@ -221,7 +221,7 @@ def test_the_five_texts_are_long_enough():
 
 @in_the_box
 def test_the_shipped_files_are_at_most_45_megabytes():
-    assert sum(path.stat().st_size for path in pretrained.PRETRAINED.rglob("*") if path.is_file()) <= 45e6
+    assert sum(path.stat().st_size for path in shipped.PRETRAINED.rglob("*") if path.is_file()) <= 45e6
 
 
 @in_the_box

@@ -19,7 +19,7 @@ import pytest
 from raw_inputs import parquet, write
 from synthetic_runs import make_runs
 
-from checkpoints.pretrained import RELEASED_MODELS
+from checkpoints.shipped import RELEASED_MODELS
 from data.articles import Article, article_path, read_article
 from metrics import meteor
 from pipeline.plan import Sources, make_plan

@@ -20,7 +20,7 @@ from training_runs import assert_same_weights
 
 from checkpoints.directory import load, read_meta
 from checkpoints.networks import ABSTRACTOR, AGENT
-from data.batching import RLBatch
+from data.batching import TOGETHER, RLBatch
 from data.collate import collate_articles
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
@@ -377,6 +377,22 @@ def test_resumed_reinforcement_equals_an_uninterrupted_run(monkeypatch, trained,
     ):
         assert name in names
     assert "ref" in (tmp_path / "whole/examples/6.txt").read_text()
+
+
+@pytest.mark.parametrize(("variant", "together"), [("paper", TOGETHER), ("released", 1)])
+def test_only_rewritings_that_depend_on_the_batch_are_validated_batch_by_batch(
+    monkeypatch, trained, tmp_path, variant, together
+):
+    class Asked(Exception):
+        pass
+
+    def stop(_store: object, _vocabulary: object, _max_sentences: object, together: int) -> None:
+        raise Asked(together)
+
+    monkeypatch.setattr("train_full_rl.ArticleData", stop)
+    flags = ["--data_dir", trained / "data", "--ext_dir", trained / "ext_rnn", "--path", tmp_path, "--variant", variant]
+    with pytest.raises(Asked, match=rf"^{together}$"):
+        call(monkeypatch, "train_full_rl.py", *flags)
 
 
 def test_the_trained_agents_directory_is_complete(monkeypatch, trained, tmp_path):

@@ -107,7 +107,7 @@ def test_models_trained_by_maximum_likelihood_and_extraction_alone(golden, tmp_p
 
 
 def test_without_flags_the_shipped_model_is_taken(golden, tmp_path, monkeypatch, summarise):
-    monkeypatch.setattr("checkpoints.pretrained.PRETRAINED", golden / "rl")
+    monkeypatch.setattr("checkpoints.shipped.PRETRAINED", golden / "rl")
     (tmp_path / "a.txt").write_text(TEXTS["1.txt"])
     shipped, named = (summarise(*flags, tmp_path / "a.txt") for flags in ([], ["--model_dir", golden / "rl"]))
     assert shipped == named and shipped[0] == 0 and shipped[1]
@@ -206,8 +206,9 @@ def test_empty_short_and_strange_texts_are_warned_of_in_a_line(model, tmp_path, 
 
 
 def test_a_missing_model_is_explained(tmp_path, summarise, monkeypatch):
-    monkeypatch.setattr("checkpoints.pretrained.PRETRAINED", tmp_path / "pretrained")
+    monkeypatch.setattr("checkpoints.shipped.PRETRAINED", tmp_path / "pretrained")
     (tmp_path / "a.txt").write_text(TEXTS["1.txt"])
+    monkeypatch.setattr("summarize._builder", None)  # which imports torch
     code, _, error = summarise(tmp_path / "a.txt")
     assert code == 2 and error.count("\n") == 1
     for word in (str(tmp_path / "pretrained"), "reproduce.sh", "https://", "--model_dir"):

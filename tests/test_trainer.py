@@ -212,7 +212,7 @@ def test_a_signal_to_the_whole_job_saves(train, data, tmp_path, number):
     time.sleep(0.5)
     os.killpg(process.pid, number)
     output, _ = process.communicate(timeout=180)
-    assert process.returncode == 130 and "--resume goes on" in output and "Traceback" not in output, output
+    assert process.returncode == 130 and "--resume continues" in output and "Traceback" not in output, output
     saved = torch.load(tmp_path / "run/resume.pt", weights_only=True)["update_count"]
     assert saved == len(lines_of(tmp_path / "run", "loss"))
 

@@ -113,7 +113,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
         found.update(f"{array.dtype} {array.shape}".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
+        found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 
 

@@ -159,7 +159,7 @@ class Trainer:
                         saved_at = time.monotonic()
             except KeyboardInterrupt:
                 self._save()
-                self._say(f"\nsaved at update {self.update_count}; --resume goes on from here")
+                self._say(f"\nsaved at update {self.update_count}; --resume continues from here")
                 raise
         self._save()
 
