@@ -66,20 +66,26 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with one_at_a_time(path.parent, f"another process is writing into {path.parent}; this one waits for it"):
-        leftover = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(new|old)")
-        for found in filter(leftover.fullmatch, os.listdir(path.parent)):
-            shutil.rmtree(path.parent / found, ignore_errors=True)
+        _clear_leftovers(path)
         new = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new"))
-        old = new.with_suffix(".old")
         try:
             yield new
             os.chmod(new, 0o777 & ~_UMASK)
             if path.is_dir() and not path.is_symlink():
-                path.rename(old)  # as a whole: a kill while it is removed must not leave half of it
+                path.rename(new.with_suffix(".old"))  # as a whole: a kill must not leave half of it
             new.rename(path)
         finally:
-            shutil.rmtree(new, ignore_errors=True)
-            shutil.rmtree(old, ignore_errors=True)
+            _clear_leftovers(path)
+
+
+def _clear_leftovers(path: Path) -> None:
+    """An old directory that nothing has replaced returns; all else that a kill or an error left is removed."""
+    leftover = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(new|old)")
+    for found in filter(leftover.fullmatch, os.listdir(path.parent)):
+        if found.endswith(".old") and not os.path.lexists(path):
+            (path.parent / found).rename(path)
+        else:
+            shutil.rmtree(path.parent / found, ignore_errors=True)
 
 
 def open_file(

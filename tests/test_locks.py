@@ -61,11 +61,12 @@ def test_a_decoding_that_runs_is_left_alone(golden, tmp_path, complaint, decode)
 
 @pytest.mark.parametrize(
     ("owner", "name", "n", "left"),
-    [(Path, "rename", 1, "old"), (Path, "rename", 2, None), (shutil, "rmtree", 2, "new")],
+    [(Path, "rename", 1, "old"), (Path, "rename", 2, "old"), (shutil, "rmtree", 1, "new")],
 )
 def test_a_directory_is_whole_after_a_kill_and_the_next_writer_clears_what_was_left(tmp_path, owner, name, n, left):
-    def write(text: str) -> None:
+    def write(text: str, there: str = "") -> None:
         with atomic_directory(tmp_path / "out") as folder:
+            assert not there or (tmp_path / "out/file").read_text() == there
             (folder / "file").write_text(text)
 
     write("old")
@@ -74,8 +75,7 @@ def test_a_directory_is_whole_after_a_kill_and_the_next_writer_clears_what_was_l
         folder.mkdir()
     assert struck(partial(write, "new"), owner, name, n) == -signal.SIGKILL
     assert len(os.listdir(tmp_path)) == len(users) + 2
-    assert left is None or (tmp_path / "out/file").read_text() == left
-    write("newer")
+    write("newer", left)
     assert (tmp_path / "out/file").read_text() == "newer"
     assert (tmp_path / "out").stat().st_mode == users[0].stat().st_mode  # not that of a secret
     assert set(tmp_path.iterdir()) == {tmp_path / "out", *users}
@@ -90,6 +90,23 @@ def test_a_directory_replaces_neither_a_file_nor_a_link(tmp_path):
             pass
     assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "mine"
     assert sorted(os.listdir(tmp_path)) == ["elsewhere", "file", "link"]
+
+
+def test_a_directory_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/file").write_text("old")
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if self.suffix == ".new":
+            raise OSError("refused")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(OSError, match="refused"), atomic_directory(tmp_path / "out"):
+        pass
+    assert (tmp_path / "out/file").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
 
 
 def test_writers_of_directories_in_one_folder_take_turns(tmp_path):
