@@ -26,6 +26,7 @@ from data.store import TokenStore, open_store
 from data.store_files import StoreWriter
 from data.vocabulary import SPECIAL_NAMES, Vocabulary
 from model.batches import UNK
+from support import files
 from support.errors import UserError
 
 BUILD = "import sys; from data.store import open_store; open_store(sys.argv[1], 'train', int(sys.argv[2]))"
@@ -283,7 +284,7 @@ def test_kill_during_building_then_again_gives_the_same_store(tmp_path, monkeypa
     shutil.rmtree(tmp_path / ".store")
     monkeypatch.setattr(store_build, "_PIECE", 10)
     points = {"first piece": 1, "in the middle": 6, "last piece": 10}  # articles and abstracts of five pieces
-    owner, name, n = (StoreWriter, "append", points[at]) if at in points else (shutil, "rmtree", 1)
+    owner, name, n = (StoreWriter, "append", points[at]) if at in points else (files, "_clear_leftovers", 2)
     assert struck(lambda: open_store(tmp_path, "train", workers=1), owner, name, n) == -signal.SIGKILL
     assert (tmp_path / ".store" / "train").exists() == (at not in points)
     open_store(tmp_path, "train", workers=1)
