@@ -5,9 +5,9 @@
 
 writes it in the released layout, with the released names, shapes and file format, so that the released code
 loads it as well. Models can be added as they are finished: `--abs_dir` and `--ext_dir` alone write these two, from
-which reinforcement learning can begin on any machine; what is not named stays as it is, and so do files whose
-weights are the same. The weights are rounded to half precision, which halves the files; `load_state_dict` turns
-them into a network's own float32 again. What training needs beyond the weights stays behind.
+which reinforcement learning can begin on any machine; what is not named stays as it is, and so does a file whose
+weights are the same, whatever its name. The weights are rounded to half precision, which halves the files;
+`load_state_dict` turns them into a network's own float32 again. What training needs beyond the weights stays behind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from checkpoints.directory import best_checkpoint, load, read_checkpoint, write_description
+from checkpoints.directory import best_checkpoint, checkpoints, load, read_checkpoint, write_description
 from checkpoints.networks import ABSTRACTOR, AGENT, RNN_EXTRACTOR
 from checkpoints.shipped import PRETRAINED
 from checkpoints.tensor_files import save_tensors
@@ -103,18 +103,17 @@ def write_half(source: Path, target: Path, net: str) -> float:
         raise UserError(f"{best.path} has weights that half precision cannot hold")
     write_description(target, model.meta, model.vocabulary, "agent_vocab.pkl" if net == AGENT else "vocab.pkl")
     content = {name: value for name, value in content.items() if name == "val_metric"} | {"state_dict": rounded}
-    path = target / "ckpt" / best.path.name
-    if not _holds(path, rounded):
-        shutil.rmtree(path.parent, ignore_errors=True)
-        path.parent.mkdir()
-        save_tensors(path, content, legacy=True)
+    if not any(_holds(checkpoint.path, rounded) for checkpoint in checkpoints(target)):
+        shutil.rmtree(target / "ckpt", ignore_errors=True)
+        (target / "ckpt").mkdir()
+        save_tensors(target / "ckpt" / best.path.name, content, legacy=True)
     return max(float((weight - rounded[name]).abs().max()) for name, weight in weights.items())
 
 
 def _holds(path: Path, weights: dict[str, Tensor]) -> bool:
     """A damaged file holds nothing, and is replaced."""
     try:
-        known = read_checkpoint(path)["state_dict"] if path.exists() else {}
+        known = read_checkpoint(path)["state_dict"]
     except UserError:
         return False
     return known.keys() == weights.keys() and all(_same(known[name], weight) for name, weight in weights.items())

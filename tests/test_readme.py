@@ -91,6 +91,8 @@ def parse(line: str) -> Command | None:
     words = shlex.split(line, comments=True)
     if not words:
         return None
+    if words[0] == "scripts/python.sh":
+        words[0] = "python"
     if words[0] == "torchrun":
         place = next(i for i, word in enumerate(words) if word.endswith(".py"))
         return Command("torchrun", words[1:place], words[place], words[place + 1 :])
