@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from model.batches import mask_of
 from model.kernels import on_cpu
 from model.kernels.sigmoid_scores import sigmoid_scores
 from model.rnn import small_uniform
+
+_KEPT = 1 << 26  # numbers of a (B, T, N, H) tensor that a backward pass may find in memory
 
 
 def xavier(rows: int, columns: int) -> nn.Parameter:
@@ -46,7 +49,12 @@ class AdditiveAttention(nn.Module):
 
     def forward(self, keys: Tensor, queries: Tensor) -> Tensor:
         """keys: (B, N, H), queries: (B, T, H) -> scores (B, T, N)"""
-        return additive_scores(keys, queries @ self.query_weight, self.v)
+        queries = queries @ self.query_weight
+        steps = max(1, _KEPT // max(1, keys.numel()))
+        if queries.size(1) <= steps:
+            return additive_scores(keys, queries, self.v)
+        parts = queries.split(steps, 1)  # of episodes with hundreds of steps: computed again in the backward pass
+        return torch.cat([checkpoint(additive_scores, keys, part, self.v, use_reentrant=False) for part in parts], 1)
 
 
 class BilinearAttention(nn.Module):

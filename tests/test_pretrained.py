@@ -151,7 +151,8 @@ def test_models_are_added_as_they_are_finished(golden, box, tmp_path, monkeypatc
 
     write_box(out, ext_dir=golden / "ext_rnn")
     write_box(out, abs_dir=golden / "rl/abstractor")
-    (out / "abstractor/ckpt/ckpt-0-0").rename(out / "abstractor/ckpt/ckpt-2.743717-2247")  # as its own training calls it
+    checkpoints = out / "abstractor/ckpt"
+    (checkpoints / "ckpt-0-0").rename(checkpoints / "ckpt-2.743717-2247")  # as its own training calls it
     parts = files()
     monkeypatch.setattr(shipped, "PRETRAINED", out)
     with pytest.raises(UserError, match="there is no model in"):

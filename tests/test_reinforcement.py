@@ -25,6 +25,7 @@ from data.collate import collate_articles
 from data.store import TokenStore
 from data.vocabulary import Vocabulary
 from inference.rewriter import Rewriter
+from model import attention
 from model.abstractor import Abstractor
 from model.actor_critic import ActorCritic, entropy, greedy, sample
 from model.extractor import RnnExtractor
@@ -184,6 +185,21 @@ def test_a_fixed_number_of_sentences_is_taken_whatever_the_stop_action_says():
     for k in (0, 1, 3):
         extracted = network.act(network.remember(h, mask), greedy, n_sentences=k).extracted()
         assert [len(chosen) for chosen in extracted] == [min(k, n) for n in articles.counts.tolist()]
+
+
+def test_long_episodes_are_learned_from_in_parts_with_the_same_gradients(monkeypatch):
+    network, articles = agent(), random_articles(0, 3, 50, sentences=(5, 9), words=(3, 8))
+    found = []
+    for kept in (attention._KEPT, 1):
+        monkeypatch.setattr(attention, "_KEPT", kept)
+        network.zero_grad()
+        h, mask = network.encode(articles)
+        actions = torch.arange(5).repeat(3, 1)
+        loss = network.policy(network.remember(h, mask), actions)[:, range(5), range(5)].sum()
+        (loss + network.critic(h, mask, actions).square().sum()).backward()
+        found.append([p.grad.clone() for p in network.parameters() if p.grad is not None])
+    torch.testing.assert_close(*found, rtol=1e-5, atol=1e-7)
+    assert len(found[0]) > 20
 
 
 @torch.no_grad()
