@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from checkpoints.directory import best_checkpoint, read_meta
+from checkpoints.shipped import PRETRAINED
 from pipeline.plan import Sources, make_plan
 from pipeline.presets import PRESETS
 from train_abstractor import AbstractorFlags
@@ -20,6 +22,12 @@ def default(flags: type, name: str):
 def test_the_learning_rates_are_those_of_the_text():
     assert default(ReinforcementFlags, "lr") == 0.0001
     assert default(AbstractorFlags, "lr") == default(ExtractorFlags, "lr") == 0.001
+
+
+def test_the_shipped_abstractor_was_finished_at_a_lower_rate():
+    folder = PRETRAINED / "abstractor"
+    assert read_meta(folder)["traing_params"]["optimizer"] == ["adam", {"lr": 0.0003}]
+    assert best_checkpoint(folder, highest=False).step == 2247
 
 
 def test_the_flat_baseline_has_our_vocabulary_and_word_vectors(tmp_path):
