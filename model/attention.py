@@ -11,7 +11,7 @@ from model.kernels import on_cpu
 from model.kernels.sigmoid_scores import sigmoid_scores
 from model.rnn import small_uniform
 
-_KEPT = 1 << 26  # numbers of a (B, T, N, H) tensor that a backward pass may find in memory
+_KEPT = 1 << 24  # numbers of a (B, T, N, H) tensor that a backward pass may find in memory
 
 
 def xavier(rows: int, columns: int) -> nn.Parameter:
