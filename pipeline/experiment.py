@@ -39,6 +39,7 @@ TRAININGS = {
     "rl_ext": Training("train_full_rl.py", {"ext_dir": "ext_rnn"}),
     "ext_ff": Training("train_extractor_ml.py", more=("--net-type", "ff")),
 }
+CURVES = ("rl", "rl_ext")  # models whose learning curve is drawn
 
 
 class System(NamedTuple):
@@ -139,7 +140,7 @@ class Experiment:
             outputs=[self._vectors.pattern],
             resumes=self._run("word2vec/resume.npz"),
             replaces=[self._run("word2vec")],
-            adopted=True,
+            adopted=[self._vectors.pattern],
         )
 
     def _references(self, split: str) -> Stage:
@@ -158,14 +159,15 @@ class Experiment:
         inputs = [file for part in training.starts_from.values() for file in self._files(part)]
         if not training.starts_from:
             start, inputs = ["--w2v", self._vectors], [self._vectors.pattern, self._data(COUNTS_FILE)]
+        outputs = [*self._files(model), f"{folder}/metrics.jsonl"]
         return self._stage(
             model,
             [training.script, "--path", folder, *self._data_dir, *training.more, *start],
             inputs=[self._data("train"), self._data("val"), *inputs],
-            outputs=[*self._files(model), f"{folder}/metrics.jsonl"],
+            outputs=outputs,
             resumes=f"{folder}/resume.pt",
             replaces=[folder],
-            adopted=True,
+            adopted=outputs if model in CURVES else self._files(model),
         )
 
     # Decoding and evaluation
@@ -296,7 +298,7 @@ class Experiment:
         resumes: str | None = None,
         replaces: list[str] | None = None,
         anew: list[str] | None = None,
-        adopted: bool = False,
+        adopted: list[str] | None = None,
     ) -> Stage:
         """With the preset's flags and minutes for the kind of stage, or for this one."""
         kind = kind or name
@@ -313,5 +315,5 @@ class Experiment:
             resumes=resumes,
             replaces=tuple(replaces or ()),
             anew=tuple(anew or ()),
-            adopted=adopted,
+            adopted=tuple(adopted or ()),
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.experiment import TRAININGS, Experiment, System
+from pipeline.experiment import CURVES, TRAININGS, Experiment, System
 from pipeline.presets import Preset
 from pipeline.stage import Stage, flags
 from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ROWS, Agent, Flat, Parts, made_for
@@ -179,7 +179,7 @@ def _speed(experiment: Experiment) -> Iterator[Stage]:
 def _training(experiment: Experiment) -> Iterator[Stage]:
     """Learning curves and times of what is trained."""
     logs = {model: f"{experiment.model(model)}/metrics.jsonl" for model in experiment.models()}
-    for model in ("rl", "rl_ext"):
+    for model in CURVES:
         if model in logs:
             yield Stage(
                 name=f"curve-{model}",

@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.display import Display, clock, memory
 from pipeline.experiment import ROOT
 from pipeline.stage import Stage, needs
-from pipeline.stamps import Stamps, State, Usage
+from pipeline.stamps import Stamps, State, Usage, missing
 from support.parallel import available_cores
 
 _PROMPT = "$ python "  # before the command line in a log
@@ -145,13 +145,13 @@ class Runner:
         stage, code = job.stage, job.process.returncode
         if code == 0 and stage.prints:
             os.replace(_unfinished(Path(stage.prints)), stage.prints)
-        missing = self.stamps.missing(stage) if code == 0 else []
-        if code == 0 and not missing:
+        lacking = missing(stage.outputs) if code == 0 else []
+        if code == 0 and not lacking:
             self.stamps.end(stage, usage)
             self._tell(job, usage, _result(stage, _lines(Path(stage.prints) if stage.prints else job.log)))
             return True
         self.stamps.goes_on(stage, usage)
-        reason = f"FAILED, {missing[0]} was not written" if missing else f"FAILED, {_describe(code)}"
+        reason = f"FAILED, {lacking[0]} was not written" if lacking else f"FAILED, {_describe(code)}"
         self._tell(job, usage, reason)
         for line in _lines(job.log)[-_TAIL:]:
             self.display.line(f"    {line}")

@@ -58,7 +58,7 @@ class Stage:
     resumes: str | None = None  # file without which --resume has nothing to go on with
     replaces: tuple[str, ...] = ()  # set aside where the stage starts anew
     anew: tuple[str, ...] = ()  # flags for a start where old results are in the way
-    adopted: bool = False  # outputs that lie there without a record of the stage count as made by it
+    adopted: tuple[str, ...] = ()  # outputs that, lying there without a record of the stage, count as made by it
 
     def arguments(self) -> list[str]:
         return [part if isinstance(part, str) else part.value() for part in self.command]

@@ -9,6 +9,7 @@ adopted: it is done whatever it was made from, and needs nothing, until the stag
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,14 +57,15 @@ class Stamps:
     def state(self, stage: Stage) -> State:
         stamp = self._read(stage)
         ended = "outputs" in stamp
-        if stamp.get("adopted") and not self.missing(stage):
+        whole = bool(stage.adopted) and not missing(stage.adopted)
+        if stamp.get("adopted") and whole:
             return State.DONE
         if "inputs" not in stamp:  # no record, or one of an earlier version
             if stamp and not ended and not stamp.get("adopted"):
                 return State.BEGUN
             if not ended and _is_half_trained(stage):
                 return State.BEGUN
-            return State.FOUND if stage.adopted and not self.missing(stage) else State.NEW
+            return State.FOUND if whole else State.NEW
         if (stamp["settings"], stamp["inputs"]) != (stage.settings(), self._inputs(stage)):
             return State.OLD
         if not ended:
@@ -112,10 +114,6 @@ class Stamps:
     def adopt(self, stage: Stage) -> None:
         self._write(stage, {"adopted": True, **self.usage(stage).to_json()})
 
-    def missing(self, stage: Stage) -> list[str]:
-        """Outputs that are not there."""
-        return [pattern for pattern in stage.outputs if not matches(pattern)]
-
     def _inputs(self, stage: Stage) -> list[str]:
         return [self._digests.of(pattern) for pattern in stage.inputs]
 
@@ -149,6 +147,11 @@ class Stamps:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(self._path(stage), stamp)
         self._digests.save()
+
+
+def missing(patterns: Iterable[str]) -> list[str]:
+    """Those of which nothing is there."""
+    return [pattern for pattern in patterns if not matches(pattern)]
 
 
 def _is_half_trained(stage: Stage) -> bool:

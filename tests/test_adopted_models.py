@@ -19,7 +19,7 @@ def model(kitchen):
     outputs = tuple(str(kitchen.folder / "model" / name) for name in ("ckpt", "meta.json"))
     code = "(f / 'model').mkdir(exist_ok=True); [(f / 'model' / n).write_text('own') for n in ('ckpt', 'meta.json')]"
     folder = str(kitchen.folder / "model")
-    return kitchen.stage("cook", "onion", code=code, outputs=outputs, replaces=(folder,), adopted=True)
+    return kitchen.stage("cook", "onion", code=code, outputs=outputs, replaces=(folder,), adopted=outputs)
 
 
 def put_model(kitchen) -> None:

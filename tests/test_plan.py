@@ -141,6 +141,16 @@ def test_a_forced_model_needs_what_an_adopted_one_does_not(tmp_path, prepared):
     assert names("rl") == names("") == ["labels", "words", "check", "word2vec", "ext_rnn", "abstractor", "rl"]
 
 
+def test_parts_of_a_box_are_adopted_although_nothing_tells_how_they_were_trained(tmp_path, prepared):
+    runs = tmp_path / "runs"
+    put_models(runs, "abstractor", "rl")
+    for model in ("abstractor", "rl"):
+        (runs / "models" / model / "metrics.jsonl").rmdir()
+    stages, stamps = {stage.name: stage for stage in plan_of(prepared, runs).stages}, Stamps(runs)
+    assert stamps.state(stages["abstractor"]) == State.FOUND
+    assert stamps.state(stages["rl"]) == State.NEW, "there is nothing to draw its curve from"
+
+
 def test_the_plan_shows_an_adopted_model_as_done_whatever_is_open(tmp_path, prepared, capsys):
     put_models(tmp_path / "runs", "rl")
     plan, stamps = plan_of(prepared, tmp_path / "runs"), Stamps(tmp_path / "runs")
