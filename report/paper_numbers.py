@@ -56,3 +56,4 @@ TRAINING = {  # by model
     "pointer_generator": Training(78, 3.42),  # "more than 78 hours"
 }
 HOURS_IN_ALL = 19.71  # abstractor and reinforcement learning; the extractor trains beside the abstractor
+STOP_WEIGHT = 1.0  # of the reward of stopping (Sec. 3.2)

@@ -203,6 +203,14 @@ class Reproduction:
             peak / 2**30 if peak else None,
         )
 
+    def stop_weight(self, model: str) -> float | None:
+        """What the reward of stopping counted while an agent learned, where its meta.json tells."""
+        path = self.path / MODELS / model / "meta.json"
+        meta = read_json(path) if path.is_file() else {}
+        trained = meta.get("train_params") if isinstance(meta, dict) else None
+        weight = trained.get("stop_coeff") if isinstance(trained, dict) else None
+        return weight if is_number(weight) else None
+
     def significance(self, row: str, other: str, folder: str = ORIGINAL) -> dict[str, Comparison] | None:
         """Metric -> paired bootstrap of two rows (Sec. 6.2); None unless both are evaluated."""
         a, b = self.run(row, folder), self.run(other, folder)

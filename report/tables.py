@@ -17,7 +17,16 @@ from metrics.rouge import METRICS, F
 from metrics.scores import Scores
 from metrics.systems import lengths
 from report.layout import FORMATS, Cell, Line, Section, Table, number
-from report.paper_numbers import HOURS_IN_ALL, REFERENCE_NOVELTY, TRAINING, Novelty, RougeMeteor, Speed, Training
+from report.paper_numbers import (
+    HOURS_IN_ALL,
+    REFERENCE_NOVELTY,
+    STOP_WEIGHT,
+    TRAINING,
+    Novelty,
+    RougeMeteor,
+    Speed,
+    Training,
+)
 from report.rows import (
     ABSTRACTIVE,
     ANONYMIZED,
@@ -45,7 +54,7 @@ _ALL = (*METRICS, "meteor")
 
 def table_1(runs: Reproduction) -> Table:
     table = _scores_table(runs, "1", "Table 1", _ORIGINAL_CORPUS, ORIGINAL, _ALL)
-    return table._replace(notes=[*table.notes, *_lengths(runs)])
+    return table._replace(notes=[*table.notes, *_lengths(runs), *_stop_weights(runs)])
 
 
 def table_2(runs: Reproduction) -> Table:
@@ -141,6 +150,17 @@ def _lengths(runs: Reproduction) -> list[str]:
             words, sentences = lengths([*found.summaries.values()])
             parts.append(f"{runs.label(row)} {sentences:.2f} and {words:.1f}")
     return [f"Sentences and words an article: {'; '.join(parts)}."] if parts else []
+
+
+def _stop_weights(runs: Reproduction) -> list[str]:
+    """Which agents did not learn with the paper's weight."""
+    agents = {row: found for row in runs.runs() if isinstance(found := runs.rows()[row].made_by, Agent)}
+    weights = {runs.label(row): runs.stop_weight(agent.model) for row, agent in agents.items()}
+    return [
+        f"{label}: the reward of stopping counts {weight:g} times (the paper: {STOP_WEIGHT:g})."
+        for label, weight in weights.items()
+        if weight not in (None, STOP_WEIGHT)
+    ]
 
 
 def _measured_on(runs: Reproduction, folder: str, rows: Iterable[str]) -> str:

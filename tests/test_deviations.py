@@ -8,6 +8,7 @@ from checkpoints.directory import best_checkpoint, read_meta
 from checkpoints.shipped import PRETRAINED
 from pipeline.plan import Sources, make_plan
 from pipeline.presets import PRESETS
+from report.paper_numbers import STOP_WEIGHT
 from train_abstractor import AbstractorFlags
 from train_extractor_ml import ExtractorFlags
 from train_full_rl import ReinforcementFlags
@@ -44,3 +45,11 @@ def test_real_text_is_passed_over_once_for_word_vectors(tmp_path):
     (command,) = (stage.command for stage in stages if "train_word2vec.py" in stage.command)
     assert command[command.index("--epochs") + 1] == "1"
     assert default(WordVectorFlags, "epochs") == 5
+
+
+def test_on_real_text_stopping_counts_more_for_the_extractive_agent_alone(tmp_path):
+    stages = make_plan(Sources(data=tmp_path / "data"), tmp_path / "runs", PRESETS["paper"]).stages
+    agents = {stage.name: stage.command for stage in stages if "train_full_rl.py" in stage.command}
+    assert agents.keys() == {"rl", "rl_ext"} and "--stop" not in agents["rl"]
+    assert agents["rl_ext"][agents["rl_ext"].index("--stop") + 1] == "4"
+    assert default(ReinforcementFlags, "stop") == STOP_WEIGHT == 1

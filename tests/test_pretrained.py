@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -233,6 +234,13 @@ def test_the_shipped_model_summarises_as_it_did():
     for ours, expected in zip(summarise_own_texts(), json.loads(SUMMARIES.read_text(encoding="utf-8")), strict=True):
         assert ours["extracted"] == expected["extracted"]
         assert share_of_words(ours["summary"], expected["summary"]) >= 0.9
+
+
+@in_the_box
+def test_the_readme_shows_what_the_shipped_model_writes():
+    shown = re.search(r"```text\n(.+?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    article = (ROOT / "docs/article.txt").read_text(encoding="utf-8")
+    assert shown and share_of_words(Summarizer.pretrained().summarize_raw(article), shown[1]) >= 0.9
 
 
 def share_of_words(found: str, expected: str) -> float:

@@ -149,7 +149,7 @@ def home(tmp_path, monkeypatch, golden) -> Path:
     write(tmp_path / "article.txt", " ".join(articles[0].article))
     make_runs(tmp_path / "runs" / "sample", tmp_path / "runs" / "sample" / "data", count=12)
     shutil.copytree(golden / "rl", tmp_path / "runs/sample/models/rl", dirs_exist_ok=True)
-    for name in ("other.txt", "folder/third.txt"):
+    for name in ("docs/article.txt", "other.txt", "folder/third.txt"):
         write(tmp_path / name, " ".join(articles[1].article))
     return tmp_path
 

@@ -29,6 +29,7 @@ from report.rows import quoted
 from report.runs import Reproduction
 from report.tables import TABLES, table_1, table_5, table_6
 from support.errors import UserError
+from support.files import write_json
 
 PAPER = ROOT.parent / "shared" / "paper.tex"
 FASTER = "Decoding is at least 10 times as fast as a flat encoder-decoder"
@@ -70,6 +71,17 @@ def test_the_judgements_of_the_paper_add_up():
 
 
 # --- tables
+
+
+def test_table_1_tells_which_agent_did_not_learn_with_the_papers_stop_reward(copied):
+    def notes():
+        return [note for note in table_1(Reproduction(copied[0])).notes if "stopping" in note]
+
+    for model, weight in (("rl", 1.0), ("rl_ext", 4.0)):
+        assert notes() == []
+        (copied[0] / "models" / model).mkdir(exist_ok=True)
+        write_json(copied[0] / "models" / model / "meta.json", {"train_params": {"stop_coeff": weight}})
+    assert notes() == ["rnn-ext + RL: the reward of stopping counts 4 times (the paper: 1)."]
 
 
 def test_table_1_has_our_scores_beside_those_of_the_paper(made):
