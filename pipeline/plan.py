@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipeline.experiment import CURVES, TRAININGS, Experiment, System
 from pipeline.presets import Preset
 from pipeline.stage import Stage, flags
-from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ROWS, Agent, Flat, Parts, made_for
+from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, MODELS_OF, ROWS, Agent, Flat, Parts, made_for
 from support.errors import UserError
 
 TABLES = ("1", "2", "3", "4", "5", "6", "training")
@@ -66,7 +66,7 @@ def make_plan(sources: Sources, runs: Path, preset: Preset) -> StagePlan:
             rows=_rows("2", sources, given),
             prefix="anonymized-",
             decode_folder=ANONYMIZED,
-            models_folder=f"{MODELS}_anonymized",
+            models_folder=MODELS_OF[ANONYMIZED],
         )
         stages += anonymized.stages()
         reports.append(_table("2", anonymized))

@@ -20,7 +20,7 @@ class Preset:
 
 # See et al. (2017) add coverage for a short last phase of training. One pass of word2vec over 250 million words stands
 # for the release's five: the paper names no number, and four more take longer than training an extractor. With the
-# paper's stop reward, an agent that extracts whole sentences takes one too many (docs/RESULTS.md#when-to-stop).
+# paper's stop reward, an agent that extracts lines as they are takes too many (docs/RESULTS.md#when-to-stop).
 PAPER = Preset(
     flags={
         "word2vec": {"epochs": 1},
@@ -52,7 +52,7 @@ PAPER = Preset(
         "tables": 1,
         "claims": 2,
     },
-    basis="CNN/Daily Mail on 2 CPU cores; training on until validation stops improving can take three times as long",
+    basis="CNN/Daily Mail on 2 CPU cores; as measured; the rule of --patience can end a training later",
 )
 
 # The sample corpus has 6,000 articles of a small world: smaller networks, higher learning rates, fewer updates.

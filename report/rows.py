@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 from report.paper_numbers import Novelty, Preferences, RougeMeteor, Speed
 
 ORIGINAL, ANONYMIZED, DUC, MODELS = "decode", "decode_anonymized", "decode_duc", "models"
+MODELS_OF = {ORIGINAL: MODELS, ANONYMIZED: f"{MODELS}_anonymized", DUC: MODELS}  # which models made the rows
 METRIC_LABELS = {"rouge-1": "R-1", "rouge-2": "R-2", "rouge-l": "R-L", "meteor": "METEOR"}
 EXTRACTIVE, ABSTRACTIVE, OTHERS = "Extractive", "Abstractive", "Other systems"
 

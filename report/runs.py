@@ -20,7 +20,7 @@ from metrics.repetition import repeated
 from metrics.scores import Scores, load_scores
 from metrics.significance import Comparison, compare
 from metrics.summaries import check_same_ids, read_summaries, read_text, summary_folder, top_sentences
-from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, ORIGINAL, OTHERS, ROWS, Row
+from report.rows import ANONYMIZED, DUC, FLAT_ROW, MODELS, MODELS_OF, ORIGINAL, OTHERS, ROWS, Row
 from support.errors import UserError
 from support.files import is_number, read_json, write_json
 from support.flags import flag
@@ -203,9 +203,9 @@ class Reproduction:
             peak / 2**30 if peak else None,
         )
 
-    def stop_weight(self, model: str) -> float | None:
+    def stop_weight(self, model: str, folder: str = ORIGINAL) -> float | None:
         """What the reward of stopping counted while an agent learned, where its meta.json tells."""
-        path = self.path / MODELS / model / "meta.json"
+        path = self.path / MODELS_OF[folder] / model / "meta.json"
         meta = read_json(path) if path.is_file() else {}
         trained = meta.get("train_params") if isinstance(meta, dict) else None
         weight = trained.get("stop_coeff") if isinstance(trained, dict) else None

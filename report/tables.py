@@ -54,7 +54,7 @@ _ALL = (*METRICS, "meteor")
 
 def table_1(runs: Reproduction) -> Table:
     table = _scores_table(runs, "1", "Table 1", _ORIGINAL_CORPUS, ORIGINAL, _ALL)
-    return table._replace(notes=[*table.notes, *_lengths(runs), *_stop_weights(runs)])
+    return table._replace(notes=[*table.notes, *_lengths(runs)])
 
 
 def table_2(runs: Reproduction) -> Table:
@@ -87,7 +87,7 @@ def _scores_table(
     if len(sections) == 1:
         sections = [sections[0]._replace(title="")]
     columns = [METRIC_LABELS[metric] for metric in metrics]
-    notes += _left_out(runs, rows, folder)
+    notes += [*_left_out(runs, rows, folder), *_stop_weights(runs, folder)]
     return Table(f"{title} ({corpus}; {_measured_on(runs, folder, rows)})", columns, sections, notes)
 
 
@@ -152,10 +152,10 @@ def _lengths(runs: Reproduction) -> list[str]:
     return [f"Sentences and words an article: {'; '.join(parts)}."] if parts else []
 
 
-def _stop_weights(runs: Reproduction) -> list[str]:
+def _stop_weights(runs: Reproduction, folder: str) -> list[str]:
     """Which agents did not learn with the paper's weight."""
-    agents = {row: found for row in runs.runs() if isinstance(found := runs.rows()[row].made_by, Agent)}
-    weights = {runs.label(row): runs.stop_weight(agent.model) for row, agent in agents.items()}
+    agents = {row: found for row in runs.runs(folder) if isinstance(found := runs.rows(folder)[row].made_by, Agent)}
+    weights = {runs.label(row, folder): runs.stop_weight(agent.model, folder) for row, agent in agents.items()}
     return [
         f"{label}: the reward of stopping counts {weight:g} times (the paper: {STOP_WEIGHT:g})."
         for label, weight in weights.items()

@@ -84,6 +84,14 @@ def test_table_1_tells_which_agent_did_not_learn_with_the_papers_stop_reward(cop
     assert notes() == ["rnn-ext + RL: the reward of stopping counts 4 times (the paper: 1)."]
 
 
+def test_the_stop_reward_of_table_2_is_that_of_its_own_models(copied):
+    runs, told = copied[0], "rnn-ext + RL: the reward of stopping counts 4 times (the paper: 1)."
+    shutil.copytree(runs / "decode/rnn_ext_rl", runs / "decode_anonymized/rnn_ext_rl")
+    (runs / "models_anonymized/rl_ext").mkdir(parents=True)
+    write_json(runs / "models_anonymized/rl_ext/meta.json", {"train_params": {"stop_coeff": 4.0}})
+    assert told in TABLES["2"](Reproduction(runs)).notes and told not in table_1(Reproduction(runs)).notes
+
+
 def test_table_1_has_our_scores_beside_those_of_the_paper(made):
     runs = Reproduction(made[0])
     line = lines_of(table_1(runs))["rnn-ext + abs + RL"]
