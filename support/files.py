@@ -59,11 +59,13 @@ def remove_leftovers(*folders: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_directory(path: str | Path) -> Iterator[Path]:
-    """A directory that replaces `path` only when the block ends without an error.
+    """A directory that replaces `path` only when the block ends without an error; a link or a file is never replaced.
 
     Writers in one folder take turns, so that each can remove what a kill has left of its own directory.
     """
     path = Path(path)
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+        raise NotADirectoryError(errno.ENOTDIR, "this is a link or a file, where a folder is to be written", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     with one_at_a_time(path.parent, f"another process is writing into {path.parent}; this one waits for it"):
         _clear_leftovers(path)
@@ -71,7 +73,7 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         try:
             yield new
             os.chmod(new, 0o777 & ~_UMASK)
-            if path.is_dir() and not path.is_symlink():
+            if path.is_dir():
                 path.rename(new.with_suffix(".old"))  # as a whole: a kill must not leave half of it
             new.rename(path)
         finally:

@@ -81,13 +81,13 @@ def test_a_directory_is_whole_after_a_kill_and_the_next_writer_clears_what_was_l
     assert set(tmp_path.iterdir()) == {tmp_path / "out", *users}
 
 
-def test_a_directory_replaces_neither_a_file_nor_a_link(tmp_path):
+def test_a_directory_replaces_neither_a_file_nor_a_link_and_says_so_before_any_work(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "file").write_text("mine")
     for name in ("link", "file"):
-        with pytest.raises(NotADirectoryError), atomic_directory(tmp_path / name):
-            pass
+        with pytest.raises(NotADirectoryError, match="a link or a file"), atomic_directory(tmp_path / name):
+            pytest.fail("the work had begun")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "mine"
     assert sorted(os.listdir(tmp_path)) == ["elsewhere", "file", "link"]
 
