@@ -181,7 +181,7 @@ def duration(stages: Sequence[Stage], stamps: Stamps, jobs: int) -> float:
     ends: dict[str, float] = {}
     for stage in stages:
         ends[stage.name] = stamps.minutes(stage) + max((ends[other.name] for other in needs(stage, stages)), default=0)
-    work = sum(stamps.minutes(stage) * (jobs if stage.alone else 1) for stage in stages)
+    work = sum(stamps.minutes(stage) * (jobs if stage.alone or stage.all_cores else 1) for stage in stages)
     return max([work / jobs, *ends.values()])
 
 

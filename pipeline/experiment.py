@@ -40,6 +40,8 @@ TRAININGS = {
     "ext_ff": Training("train_extractor_ml.py", more=("--net-type", "ff")),
 }
 CURVES = ("rl", "rl_ext")  # models whose learning curve is drawn
+# Kinds of stages that take --workers, by default one for each core.
+ON_ALL_CORES = ("labels", "word2vec", "decode_baselines", "decode_full_model", "decode_pointer_generator")
 
 
 class System(NamedTuple):
@@ -302,14 +304,16 @@ class Experiment:
     ) -> Stage:
         """With the preset's flags and minutes for the kind of stage, or for this one."""
         kind = kind or name
+        chosen = {**self.preset.flags.get(kind, {}), **self.preset.flags.get(name, {})}
         return Stage(
             name=self.prefix + name,
-            command=(*command, *flags({**self.preset.flags.get(kind, {}), **self.preset.flags.get(name, {})})),
+            command=(*command, *flags(chosen)),
             inputs=tuple(inputs),
             outputs=tuple(outputs),
             kind=kind,
             minutes=self.minutes(name, kind),
             alone=alone,
+            all_cores=kind in ON_ALL_CORES and "workers" not in chosen,
             prints=prints,
             figures=figures,
             resumes=resumes,

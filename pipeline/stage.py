@@ -52,7 +52,8 @@ class Stage:
     outputs: tuple[str, ...]  # what tells whether the stage is done, and later stages read
     kind: str = ""  # for which a preset has flags and minutes
     minutes: float = 0.1  # estimate
-    alone: bool = False  # nothing runs beside it: its speed is measured, and it uses all cores
+    alone: bool = False  # nothing runs beside it, because its speed is measured
+    all_cores: bool = False  # it uses them all by itself, so that nothing is gained by running others beside it
     prints: str | None = None  # file that gets what the command prints
     figures: str | None = None  # pattern of what its log tells of the result; None: the last line
     resumes: str | None = None  # file without which --resume has nothing to go on with

@@ -2,8 +2,9 @@
 
 A stage is done if its settings and the contents of its inputs are those of the time when it ended, and its outputs
 are as it left them. Where things lie and when they were written does not matter, nor flags that a resumed training
-may change. A finished model (or word vectors) without such a record, put into its place from another machine, is
-adopted: it is done whatever it was made from, and needs nothing, until the stage is forced. A half-trained one goes on.
+may change. A finished model (or word vectors) that is not what its record tells of, because it was put into its place
+from another machine or trained on by hand, is adopted: it is done whatever it was made from, and needs nothing, until
+the stage is forced. A half-trained one goes on.
 """
 
 from __future__ import annotations
@@ -70,7 +71,11 @@ class Stamps:
             return State.OLD
         if not ended:
             return State.BEGUN
-        return State.DONE if stamp["outputs"] == self._outputs(stage) else State.OLD
+        if stamp["outputs"] == self._outputs(stage):
+            return State.DONE
+        if _is_half_trained(stage):
+            return State.BEGUN
+        return State.FOUND if whole else State.OLD
 
     def needs_nothing(self, stage: Stage) -> bool:
         """Adopted, or about to be."""

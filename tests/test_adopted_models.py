@@ -86,6 +86,23 @@ def test_a_half_trained_model_goes_on(kitchen, model, weights):
     assert not (kitchen.runs / "replaced").exists()
 
 
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_model_that_was_trained_on_by_hand_is_not_replaced(kitchen, model, finished):
+    """As `--resume --max_steps` with a larger number does: finished, it is adopted; stopped on the way, it goes on."""
+    onion, resume = kitchen.stage("onion"), kitchen.folder / "model" / "resume.pt"
+    model = replace(model, resumes=str(resume))
+    kitchen.run(onion, model)
+    assert Stamps(kitchen.runs).state(model) == State.DONE
+    (kitchen.folder / "model" / "ckpt").write_text("own, after more updates")
+    resume.touch()
+    TrainingRecord(updates=9, finished=finished).write(resume.parent)
+    assert Stamps(kitchen.runs).state(model) == (State.FOUND if finished else State.BEGUN)
+    kitchen.run(onion, model)
+    assert kitchen.calls("cook") == ["call", *([] if finished else ["call --resume"])]
+    assert not (kitchen.runs / "replaced").exists()
+    assert Stamps(kitchen.runs).state(model) == State.DONE
+
+
 def test_an_adopted_model_that_is_gone_needs_what_it_is_made_of(kitchen, model):
     onion = kitchen.stage("onion")
     put_model(kitchen)

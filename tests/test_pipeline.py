@@ -217,7 +217,8 @@ def test_the_duration_is_the_longest_chain_or_the_shared_work(kitchen):
     a, b, c = (kitchen.stage(name, *needed, minutes=10) for name, needed in (("a", ()), ("b", ("a",)), ("c", ())))
     assert duration([a, b, c], stamps, jobs=2) == 20
     assert duration([a, b, c], stamps, jobs=1) == 30
-    assert duration([a, c, replace(b, alone=True, inputs=())], stamps, jobs=2) == 20
+    for wide in ("alone", "all_cores"):
+        assert duration([a, c, replace(b, inputs=(), **{wide: True})], stamps, jobs=2) == 20
     kitchen.run(a)
     assert stamps.minutes(a) < 1
 

@@ -15,7 +15,7 @@ from synthetic_runs import make_runs
 from tiny_data import random_pairs, write_split
 
 from pipeline import __main__ as pipeline
-from pipeline.experiment import System
+from pipeline.experiment import ON_ALL_CORES, System
 from pipeline.plan import SHIPPED, Sources, make_plan
 from pipeline.presets import PRESETS
 from pipeline.stage import Chosen, Found, Stage, needs
@@ -239,6 +239,14 @@ def test_the_papers_preset_estimates_all_that_takes_long(tmp_path):
     estimated = PRESETS["paper"].minutes.keys()
     guessed = {stage.name for stage in plan.stages if stage.minutes < 1 and not estimated & {stage.name, stage.kind}}
     assert guessed <= quick | {"references-test"}
+
+
+def test_stages_that_use_all_cores_are_those_whose_workers_no_preset_limits(tmp_path):
+    wide = [stage for stage in all_stages(tmp_path, "paper") if stage.all_cores]
+    assert {stage.kind for stage in wide} == set(ON_ALL_CORES)
+    limited = all_stages(tmp_path, "tiny")
+    assert {stage.kind for stage in limited if "--workers" in stage.command} >= set(ON_ALL_CORES)
+    assert not [stage.name for stage in limited if stage.all_cores]
 
 
 # --- rows left out, systems given, models shipped
