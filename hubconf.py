@@ -14,5 +14,5 @@ dependencies = ["torch", "numpy", "tqdm", "cytoolz"]
 
 
 def fast_abs_rl(beam: int = 1, n_sentences: int | None = None, device: str = "cpu") -> Summarizer:
-    """rnn-ext + abs + RL (docs/MODEL_CARD.md): `beam` above 1 reranks, `n_sentences` None lets the agent decide."""
+    """rnn-ext + abs + RL (pretrained/README.md): `beam` above 1 reranks, `n_sentences` None lets the agent decide."""
     return Summarizer.pretrained(replace(INDEPENDENT, beam=beam, n_sentences=n_sentences), device)

@@ -230,6 +230,19 @@ def test_the_shipped_files_are_at_most_45_megabytes():
 
 
 @in_the_box
+@pytest.mark.parametrize(("part", "like"), [("", "rl"), ("abstractor", "rl/abstractor"), ("extractor", "ext_rnn")])
+def test_the_shipped_files_have_the_released_names_and_format(golden, part, like):
+    (path,) = (shipped.PRETRAINED / part / "ckpt").iterdir()
+    assert path.read_bytes()[:2] != b"PK", "a zip file, which the released code's torch cannot read"
+    content = read_checkpoint(path)
+    assert content.keys() <= {"val_metric", "state_dict"}
+    (released,) = (golden / like / "ckpt").iterdir()
+    assert list(content["state_dict"]) == list(read_checkpoint(released)["state_dict"])
+    for weight in content["state_dict"].values():
+        assert weight.dtype == torch.float16 and bool(weight.isfinite().all())
+
+
+@in_the_box
 def test_the_shipped_model_summarises_as_it_did():
     for ours, expected in zip(summarise_own_texts(), json.loads(SUMMARIES.read_text(encoding="utf-8")), strict=True):
         assert ours["extracted"] == expected["extracted"]
