@@ -57,6 +57,7 @@ TOY = {
     "eval_full_model.py": [],
     "eval_baselines.py": [],
     "eval_acl.py": [],
+    "checkpoints.pretrained": [],
     "eval_outputs.py": ["--samples", "1000", *([] if not meteor.why_unavailable() else ["--no_meteor"])],
     "summarize.py": ["--tokenizer", "python"],
     "metrics.significance": ["--samples", "1000"],
@@ -146,6 +147,8 @@ def home(tmp_path, monkeypatch, golden) -> Path:
     for name in ("train", "validation", "test"):
         parquet(tmp_path / "parquet_files" / f"{name}-0.parquet", **columns)
     shutil.copytree(golden / "rl", tmp_path / "released" / "new")
+    shutil.copytree(golden / "rl", tmp_path / "pretrained")
+    shutil.copytree(golden / "ext_rnn", tmp_path / "pretrained" / "extractor")
     write(tmp_path / "article.txt", " ".join(articles[0].article))
     make_runs(tmp_path / "runs" / "sample", tmp_path / "runs" / "sample" / "data", count=12)
     shutil.copytree(golden / "rl", tmp_path / "runs/sample/models/rl", dirs_exist_ok=True)
@@ -173,7 +176,7 @@ def in_toy_size(command: Command, home: Path) -> list[str]:
             found[place] = str(next(Path(argument).parent.glob("*.bin")))
     if meteor.why_unavailable() and "--meteor" in found:
         found.remove("--meteor")
-    return [*found, *TOY[command.target]]
+    return [*found, *(tiny("rl") if "--init_from" in found else TOY[command.target])]  # a trained model has its sizes
 
 
 def torchrun(command: Command, arguments: list[str]) -> None:
@@ -222,7 +225,7 @@ def test_the_commands_run_in_their_order(home, capsys):
             assert code == 0, f"{line}\n{shown.out}{shown.err}"
     assert (home / "decoded/rl/rouge.txt").exists() and (home / "decoded/new/output/rouge.txt").exists()
     assert (home / "summary.html").stat().st_size and (home / "curves.svg").stat().st_size
-    for model in ("abs", "ext", "rl", "rl4", "ext8"):
+    for model in ("abs", "ext", "rl", "abs_tuned", "rl_tuned", "rl4", "ext8"):
         assert list((home / "runs" / model / "ckpt").glob("ckpt-*-4")), model
 
 
