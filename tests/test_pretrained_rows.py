@@ -44,12 +44,15 @@ def perform(stage: Stage, capsys) -> None:
 
 def test_shipped_models_fill_their_rows_and_the_rest_is_named(golden, box, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METEOR", "/nowhere/meteor.jar")
-    data, runs = tmp_path / "data", tmp_path / "runs"
+    data, duc, runs = tmp_path / "data", tmp_path / "duc", tmp_path / "runs"
     shutil.copytree(golden / "data", data, ignore=shutil.ignore_patterns("train", "val", "refs"))
+    (duc / "test").mkdir(parents=True)
+    for i in range(6):
+        shutil.copy(data / f"test/{i}.json", duc / "test")
     theirs = tmp_path / "theirs [1].txt"  # a summary a line
     decoded = [(golden / "decode_dir" / "rl_greedy" / "output" / f"{i}.dec").read_text() for i in range(30)]
     theirs.write_text("".join(text.replace("\n", "<q>") + "\n" for text in decoded))
-    sources = Sources(data=data, pretrained=box, systems={"see_et_al": System("See et al.", theirs)})
+    sources = Sources(data=data, duc=duc, pretrained=box, systems={"see_et_al": System("See et al.", theirs)})
     plan = make_plan(sources, runs, PRESETS["tiny"])
     wanted = with_needs([stage for stage in plan.reports if stage.name == "claims"], plan.stages)
     assert wanted == [stage for stage in plan.stages if stage.name != "page"]
@@ -66,3 +69,4 @@ def test_shipped_models_fill_their_rows_and_the_rest_is_named(golden, box, tmp_p
     claims = (runs / "claims.txt").read_text()
     assert "rnn-ext + abs + RL against See et al. (2017), their outputs: R-1" in claims
     assert "ff-ext not evaluated" in claims
+    assert re.search(r"^rnn-ext \+ abs \+ RL +\d+\.\d\d\W", (runs / "tables" / "table_3.txt").read_text(), re.MULTILINE)
