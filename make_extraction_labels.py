@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from data.articles import named_splits
-from data.labels import label_split
+from data.labels import MEASURES, label_split
 from support.errors import run
 from support.flags import flag, parse
 from support.parallel import available_cores
@@ -15,6 +15,7 @@ from support.parallel import available_cores
 class Flags:
     data_dir: str = flag(help="data set root", env="DATA")
     split: str = flag("val,train", "splits to label, separated by commas", source="Sec. 3.1")
+    measure: str = flag("recall", "of ROUGE-L, which a label has most of", source="Eq. 6", choices=MEASURES)
     workers: int = flag(available_cores(), "processes", at_least=1)
     force: bool = flag(False, "label again even where labels exist")
 
@@ -22,7 +23,7 @@ class Flags:
 def main() -> None:
     flags = parse(Flags, __doc__ or "")
     for split in named_splits(flags.split):
-        done = label_split(flags.data_dir, split, flags.workers, flags.force)
+        done = label_split(flags.data_dir, split, flags.workers, flags.force, flags.measure)
         print(f"{split}: {done.labelled:,} articles labelled, {done.kept:,} had labels already", flush=True)
 
 

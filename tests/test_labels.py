@@ -35,17 +35,33 @@ def test_golden_labels_are_reproduced_to_the_bit(golden):
         assert (found.extracted, found.score) == (labels["extracted"], labels["score"]), article["id"]
 
 
-@given(texts, texts)
-def test_labels_equal_equation_6_written_out(article, abstract):
+def recall(source: list[str], target: list[str]) -> float:
+    return lcs(source, target) / len(target) if target else 0.0
+
+
+def f1(source: list[str], target: list[str]) -> float:
+    return 2 * lcs(source, target) / (len(source) + len(target)) if source or target else 0.0
+
+
+@given(texts, texts, st.sampled_from([recall, f1]))
+def test_labels_equal_equation_6_written_out(article, abstract, measure):
+    """And the same with the other measure."""
     free, extracted, scores = list(range(len(article))), [], []
     for sentence in abstract:
         if not free:
             break
-        target = sentence.split()
-        recalls = [lcs(article[index].split(), target) / len(target) if target else 0.0 for index in free]
-        scores.append(max(recalls))
-        extracted.append(free.pop(recalls.index(max(recalls))))
-    assert proxy_labels(article, abstract) == (extracted, scores)
+        found = [measure(article[index].split(), sentence.split()) for index in free]
+        scores.append(max(found))
+        extracted.append(free.pop(found.index(max(found))))
+    assert proxy_labels(article, abstract, measure.__name__) == (extracted, scores)
+    assert proxy_labels(article, abstract) == proxy_labels(article, abstract, "recall")
+
+
+def test_labels_by_f1_prefer_the_shorter_sentence(tmp_path):
+    write_split(tmp_path, "train", [(["a b c d e f g h", "a b"], ["a b c"])], labels=True)
+    for flags, extracted in (([], [0]), (["--measure", "f1"], [0]), (["--measure", "f1", "--force"], [1])):
+        run_here("make_extraction_labels.py", "--data_dir", str(tmp_path), "--split", "train", *flags)
+        assert read_article(article_path(tmp_path, "train", 0)).extracted == extracted
 
 
 def test_released_files_are_labelled_byte_by_byte(golden, tmp_path):
