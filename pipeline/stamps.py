@@ -67,15 +67,14 @@ class Stamps:
             if not ended and _is_half_trained(stage):
                 return State.BEGUN
             return State.FOUND if whole else State.NEW
-        if (stamp["settings"], stamp["inputs"]) != (stage.settings(), self._inputs(stage)):
+        same = (stamp["settings"], stamp["inputs"]) == (stage.settings(), self._inputs(stage))
+        if ended and stamp["outputs"] != self._outputs(stage):
+            if _is_half_trained(stage):
+                return State.BEGUN if same else State.OLD
+            return State.FOUND if whole else State.OLD
+        if not same:
             return State.OLD
-        if not ended:
-            return State.BEGUN
-        if stamp["outputs"] == self._outputs(stage):
-            return State.DONE
-        if _is_half_trained(stage):
-            return State.BEGUN
-        return State.FOUND if whole else State.OLD
+        return State.DONE if ended else State.BEGUN
 
     def needs_nothing(self, stage: Stage) -> bool:
         """Adopted, or about to be."""

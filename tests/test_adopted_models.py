@@ -86,18 +86,21 @@ def test_a_half_trained_model_goes_on(kitchen, model, weights):
     assert not (kitchen.runs / "replaced").exists()
 
 
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_model_that_was_trained_on_by_hand_is_not_replaced(kitchen, model, finished):
+@pytest.mark.parametrize(("finished", "inputs_too"), [(True, False), (True, True), (False, False)])
+def test_a_model_that_was_trained_on_by_hand_is_not_replaced(kitchen, model, finished, inputs_too):
     """As `--resume --max_steps` with a larger number does: finished, it is adopted; stopped on the way, it goes on."""
     onion, resume = kitchen.stage("onion"), kitchen.folder / "model" / "resume.pt"
     model = replace(model, resumes=str(resume))
     kitchen.run(onion, model)
     assert Stamps(kitchen.runs).state(model) == State.DONE
+    if inputs_too:  # such as the abstractor of an agent
+        (kitchen.folder / "onion").write_text("another")
+        assert Stamps(kitchen.runs).state(model) == State.OLD
     (kitchen.folder / "model" / "ckpt").write_text("own, after more updates")
     resume.touch()
     TrainingRecord(updates=9, finished=finished).write(resume.parent)
     assert Stamps(kitchen.runs).state(model) == (State.FOUND if finished else State.BEGUN)
-    kitchen.run(onion, model)
+    kitchen.run(model)
     assert kitchen.calls("cook") == ["call", *([] if finished else ["call --resume"])]
     assert not (kitchen.runs / "replaced").exists()
     assert Stamps(kitchen.runs).state(model) == State.DONE
