@@ -15,7 +15,9 @@ from support.parallel import available_cores
 class Flags:
     data_dir: str = flag(help="data set root", env="DATA")
     split: str = flag("val,train", "splits to label, separated by commas", source="Sec. 3.1")
-    measure: str = flag("recall", "of ROUGE-L, which a label has most of; labels that are there stay without --force", source="Eq. 6", choices=MEASURES)
+    measure: str = flag(
+        "recall", "of ROUGE-L; labels that are there stay without --force", source="Eq. 6", choices=MEASURES
+    )
     workers: int = flag(available_cores(), "processes", at_least=1)
     force: bool = flag(False, "label again even where labels exist")
 

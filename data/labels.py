@@ -52,8 +52,8 @@ def proxy_labels(article: list[str], abstract: list[str], measure: str = "recall
     if not targets:
         return Labels([], [])
     common = cdist(targets, sources, scorer=LCSseq.similarity, dtype=np.int32)  # (T, N) lengths of the LCS
-    scores = MEASURES[measure](common, _lengths(targets)[:, None], _lengths(sources))
-    labels = Labels([], [])
+    rouge, labels = MEASURES[measure], Labels([], [])
+    scores = rouge(common, _lengths(targets)[:, None], _lengths(sources))
     for row in scores:
         best = int(row.argmax())
         labels.extracted.append(best)
