@@ -1,7 +1,7 @@
 """Proxy labels (Sec. 3.1, Eq. 6): for each abstract sentence the article sentence that recalls most of it.
 
 As released, a sentence is used once, recall is that of ROUGE-L on tokens as they are, and the first of
-equally good sentences wins.
+equally good sentences wins. F1 can take the place of recall.
 """
 
 from __future__ import annotations
